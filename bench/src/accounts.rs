@@ -15,10 +15,10 @@ use trawl_model::clock::Clock;
 use trawl_model::{Cause, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
-use trawl_tests::Caller;
 use trawl_tests::caller::nanodollars;
+use trawl_tests::{Caller, World};
 
-use crate::servers::{Nginx, Trawl};
+use crate::servers::{self, Nginx, Trawl};
 
 const ACCOUNTS: usize = 10_000;
 const CONNECTIONS: usize = 128;
@@ -42,19 +42,16 @@ struct Buyer {
 
 /// Prints requests/s and the result of the audit.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = servers::runtime()?;
     let folder = tempfile::tempdir_in("target")?;
     let path = folder.path().canonicalize()?;
     let site = path.join("site");
     std::fs::create_dir(&site)?;
     std::fs::write(site.join("page.html"), "x".repeat(PAGE_BYTES))?;
     let nginx = Nginx::start(&path, &site)?;
-    let buyers: Arc<[Buyer]> = runtime
-        .block_on(create_accounts(&path.join("data")))?
-        .into();
-    let trawl = Trawl::start(&path)?;
+    let world = World::new_in(&path);
+    let buyers: Arc<[Buyer]> = runtime.block_on(create_accounts(&world.data()))?.into();
+    let trawl = Trawl::of(world, "")?;
     let body = serde_json::json!({
         "url": format!("{}/page.html", nginx.base),
         "return_format": "raw",
@@ -65,7 +62,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     runtime.block_on(spend(&trawl, &buyers, body))?;
     let elapsed = started.elapsed();
     runtime.block_on(compare(&trawl, &buyers))?;
-    let audit = trawl.account(&["verify"])?;
+    let audit = trawl.account(&["verify"]);
     report(&buyers, elapsed, &audit)
 }
 
@@ -100,7 +97,7 @@ async fn spend(
     buyers: &Arc<[Buyer]>,
     body: serde_json::Value,
 ) -> anyhow::Result<()> {
-    let caller = Caller::new(trawl.base.trim_start_matches("http://").parse()?, "");
+    let caller = trawl.with_key("");
     let next = Arc::new(AtomicUsize::new(0));
     let body = Arc::new(body);
     let tasks: Vec<_> = (0..CONNECTIONS)
@@ -151,7 +148,7 @@ async fn buy(caller: &Caller, buyer: &Buyer, body: &serde_json::Value) -> anyhow
 
 /// Checks every account's statement.
 async fn compare(trawl: &Trawl, buyers: &Arc<[Buyer]>) -> anyhow::Result<()> {
-    let caller = Caller::new(trawl.base.trim_start_matches("http://").parse()?, "");
+    let caller = trawl.with_key("");
     let next = Arc::new(AtomicUsize::new(0));
     let tasks: Vec<_> = (0..CONNECTIONS)
         .map(|_| {

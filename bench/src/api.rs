@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use trawl_tests::World;
 
 use crate::scrape::{FailureCheck, write_wrk_script, wrk_at};
 use crate::servers::{self, Nginx, Trawl};
@@ -78,7 +79,7 @@ fn measure(case: &Case, connections: u32) -> anyhow::Result<()> {
     std::fs::create_dir(&site)?;
     std::fs::write(site.join("page.html"), page(case.bytes)?)?;
     let nginx = Nginx::start(&path, &site)?;
-    let trawl = Trawl::start_with(&path, case.config)?;
+    let trawl = Trawl::of(World::new_in(&path), case.config)?;
     let (base, format) = (&nginx.base, case.format);
     let body = format!(r#"{{"url":"{base}/page.html","return_format":"{format}"}}"#);
     let script = path.join("case.lua");
@@ -111,7 +112,7 @@ fn measure(case: &Case, connections: u32) -> anyhow::Result<()> {
         load.p99_ms,
         load.failed + trawl.failed_pages()? - failed_before,
         Duration::as_secs_f64(cpu) * 1e6 / n_requests,
-        trawl.peak_mib()?,
+        trawl.peak_mib(),
     );
     Ok(())
 }

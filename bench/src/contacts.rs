@@ -13,9 +13,9 @@ use analyst_contacts::{Found, Options};
 use anyhow::Context;
 use serde_json::{Map, Value};
 use trawl_document::{Document, ParseLimits};
+use trawl_tests::arrays;
 use url::Url;
 
-use crate::corpus::arrays;
 use crate::table::{self, Row};
 
 /// Goals for precision and recall: of e-mail addresses, and of phone numbers.
@@ -219,11 +219,9 @@ fn times(pages: &[Page]) {
             *least = (*least).min(table::thread_time() - started);
         }
     }
-    let row = |name: &str, time: Option<&Duration>| Row {
-        name: format!("contacts per page: {name}"),
-        median: time.map_or(0.0, |time| time.as_secs_f64() * 1e3),
-        unit: "ms",
-        at_most: Some(PAGE_MS),
+    let row = |name: &str, time: Option<&Duration>| {
+        let time = time.copied().unwrap_or_default();
+        Row::ms(format!("contacts per page: {name}"), time, Some(PAGE_MS))
     };
     times.sort_unstable();
     table::print(&[

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use trawl_sdk::view::arrays::Arrays;
+use std::sync::Arc;
 
 use anyhow::Context;
+use trawl_plugins::{Plugins, PluginsConfig, Registry};
 
 /// Root folder of the toolchain's HTML documentation.
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
@@ -66,26 +67,11 @@ pub(crate) fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// View of a parsed page for natively linked plugins.
-pub(crate) fn arrays(document: &trawl_document::Document) -> Arrays<'_> {
-    Arrays {
-        url: &document.url,
-        base: &document.base,
-        media_type: &document.media_type,
-        quirks: document.quirks,
-        kinds: &document.kinds,
-        parents: &document.parents,
-        ends: &document.ends,
-        names: &document.names,
-        starts: &document.starts,
-        counts: &document.counts,
-        attribute_names: &document.attribute_names,
-        attribute_starts: &document.attribute_starts,
-        attribute_lengths: &document.attribute_lengths,
-        name_text: &document.name_text,
-        name_ends: &document.name_ends,
-        name_spaces: &document.name_spaces,
-        text: &document.text,
-        kept: &[],
-    }
+/// The first-party plugins, compiled into a folder.
+pub(crate) fn registry(folder: &Path) -> anyhow::Result<Arc<Registry>> {
+    let plugins = Plugins::start(PluginsConfig {
+        manifest: checkout().join("plugins.toml"),
+        cache_dir: folder.join("compiled"),
+    })?;
+    Ok(plugins.snapshot())
 }

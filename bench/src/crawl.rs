@@ -88,7 +88,7 @@ fn short(nginx: &Nginx) -> anyhow::Result<()> {
             crawled.n_failed,
             crawled.total.as_secs_f64(),
             crawled.per_second(),
-            trawl.peak_mib()?
+            trawl.peak_mib()
         );
     }
     Ok(())
@@ -104,7 +104,7 @@ fn whole(nginx: &Nginx) -> anyhow::Result<()> {
         crawled.times.len(),
         crawled.n_failed,
         crawled.total.as_secs_f64(),
-        trawl.peak_mib()?,
+        trawl.peak_mib(),
         (trawl.stored_bytes()? - before) / MEBIBYTE
     );
     print!("pages/s by tenths:");
@@ -136,25 +136,23 @@ fn repeated(nginx: &Nginx, n_crawls: u32, format: &str, cache: Cache) -> anyhow:
     let mib = |kib: u64| kib as f64 / 1024.0;
     for number in 1..=n_crawls {
         let crawled = crawl(&trawl, nginx, format, NO_LIMIT, cache)?;
-        let status = trawl.status()?;
         println!(
             "{number:>5} {:>7} {:>7} {:>9.2} {:>9.0} {:>9.1} {:>9.1} {:>8}",
             crawled.times.len(),
             crawled.n_failed,
             crawled.total.as_secs_f64(),
             crawled.per_second(),
-            mib(status.peak_kib),
-            mib(status.resident_kib),
-            status.n_threads
+            mib(trawl.peak_kib()),
+            mib(trawl.resident_kib()),
+            trawl.n_threads()
         );
     }
     std::thread::sleep(IDLE);
-    let status = trawl.status()?;
     println!(
         "{} s after the last crawl: RSS {:.1} MiB, {} threads",
         IDLE.as_secs(),
-        mib(status.resident_kib),
-        status.n_threads
+        mib(trawl.resident_kib()),
+        trawl.n_threads()
     );
     Ok(())
 }

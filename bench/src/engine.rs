@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trawl_document::{Document, kind};
 use trawl_plugins::{FormatPlugin, PageView, Plugins, PluginsConfig};
@@ -11,9 +11,9 @@ use trawl_test_guests::Guest;
 use crate::table::{self, Row};
 
 /// Warm-up calls: they fill the instance pool and fault in its memory.
-const WARM_UP: u32 = 2_000;
+const WARM_UP: usize = 2_000;
 /// Measured calls per thread.
-const CALLS: u32 = 20_000;
+const CALLS: usize = 20_000;
 /// Goal for a fresh instance with an empty call while both cores make calls, in microseconds.
 const EMPTY_CALL_AT_MOST: f64 = 8.0;
 /// A page of 47 KB: number of elements, and bytes of text in each.
@@ -36,20 +36,11 @@ fn rows() -> anyhow::Result<Vec<Row>> {
     let echo = registry.format("echo").ok_or_else(missing)?;
     let (blank, page) = (Document::default(), page());
     let idle = || drop(std::hint::black_box(chunker.chunk("", "{}")).expect("the plugin returns"));
-    let row = |name: &str, median: Duration, at_most| Row {
-        name: name.to_owned(),
-        median: median.as_secs_f64() * 1e6,
-        unit: "µs",
-        at_most,
-    };
     let mut rows = Vec::new();
     for (threads, at_most) in [(1, None), (2, Some(EMPTY_CALL_AT_MOST))] {
-        let mut add = |name: &str, median, at_most| {
-            rows.push(row(
-                &format!("plugin: {name}, threads: {threads}"),
-                median,
-                at_most,
-            ));
+        let mut add = |name: &str, median: Duration, at_most| {
+            let name = format!("plugin: {name}, threads: {threads}");
+            rows.push(Row::us(name, table::us(median), at_most));
         };
         add(
             "fresh instance, empty call",
@@ -143,22 +134,7 @@ fn render(format: &FormatPlugin, document: &Document) {
 
 /// Median time of one call while `threads` threads make calls concurrently.
 fn median(call: &(impl Fn() + Sync), threads: usize) -> Duration {
-    let timed = || {
-        let started = Instant::now();
-        call();
-        started.elapsed()
-    };
-    let measure = || {
-        (0..WARM_UP).for_each(|_| call());
-        (0..CALLS).map(|_| timed()).collect::<Vec<_>>()
-    };
-    let mut times: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(measure)).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<Duration>>| {
-            worker.join().expect("no panic")
-        };
-        workers.into_iter().flat_map(join).collect()
-    });
-    times.sort_unstable();
-    times[times.len() / 2]
+    let measure = || Ok(table::timed(WARM_UP, CALLS, call));
+    let times = table::on_threads(threads, measure).expect("calls do not fail");
+    table::median(times.concat())
 }

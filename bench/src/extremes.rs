@@ -1,7 +1,5 @@
 //! Pathological pages: whatever a page consists of, plugin time must grow linearly with its size.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::table;
@@ -35,7 +33,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
                     runs.push(cpu.transform);
                     failure = failure.or(outputs.failure);
                 }
-                *time = ms(table::median(runs));
+                *time = table::ms(table::median(runs));
             }
             println!(
                 "{shape:<22} {output:<14} {n:>9} {}",
@@ -55,10 +53,6 @@ fn verdict([one, two, four]: [f64; 3], failure: Option<String>) -> String {
         None => String::new(),
     };
     format!("{one:8.1} {two:8.1} {four:8.1}  {note}")
-}
-
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }
 
 /// The measured outputs: a name and the request parameters that produce it.

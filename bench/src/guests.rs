@@ -1,12 +1,12 @@
 //! First-party plugins: CPU time as components, compared with the same source compiled natively.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use trawl_document::{Document, ParseLimits};
-use trawl_plugins::{PageView, Plugins, PluginsConfig, Registry};
+use trawl_plugins::{PageView, Registry};
 use trawl_sdk::{Chunker, Extractor, Format};
+use trawl_tests::arrays;
 use url::Url;
 
 use crate::corpus;
@@ -37,7 +37,7 @@ type Call<'a> = Box<dyn Fn(&Page) -> anyhow::Result<usize> + 'a>;
 pub(crate) fn run() -> anyhow::Result<()> {
     let pages = pages()?;
     let folder = tempfile::tempdir()?;
-    let registry = registry(folder.path())?;
+    let registry = corpus::registry(folder.path())?;
     let parse = per_page(&pages, &|page| Ok(parse(&page.text)?.kinds.len()))?;
     println!(
         "{} pages, {} KB on average; parse {parse:.0} µs per page",
@@ -52,28 +52,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
         if ["markdown", "links", "metadata"].contains(&name) {
             three += component_us;
         }
-        rows.push(Row {
-            name: format!("{name}: native"),
-            median: native_us,
-            unit: "µs",
-            at_most: None,
-        });
+        rows.push(Row::us(format!("{name}: native"), native_us, None));
         let at_most = Some((native_us * TIMES_NATIVE + CALL_OVERHEAD_US).round());
-        rows.push(Row {
-            name: format!("{name}: component"),
-            median: component_us,
-            unit: "µs",
-            at_most,
-        });
+        rows.push(Row::us(format!("{name}: component"), component_us, at_most));
     }
-    let at_most = Some(SHARE_OF_PARSE);
-    let name = "markdown + links + metadata, relative to one parse".to_owned();
-    rows.push(Row {
-        name,
-        median: three / parse,
-        unit: "",
-        at_most,
-    });
+    let name = "markdown + links + metadata, relative to one parse";
+    rows.push(Row::new(name, three / parse, "", Some(SHARE_OF_PARSE)));
     table::print(&rows);
     Ok(())
 }
@@ -155,7 +139,7 @@ fn chunker<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
 fn native_format<F: Format>() -> Call<'static> {
     Box::new(|page| {
         let rendered = F::render(
-            &trawl_sdk::Document::new(corpus::arrays(&page.document)),
+            &trawl_sdk::Document::new(arrays(&page.document)),
             source(page),
             F::Options::default(),
         );
@@ -170,7 +154,7 @@ fn native_format<F: Format>() -> Call<'static> {
 fn native_extractor<E: Extractor>() -> Call<'static> {
     Box::new(|page| {
         let extracted = E::extract(
-            &trawl_sdk::Document::new(corpus::arrays(&page.document)),
+            &trawl_sdk::Document::new(arrays(&page.document)),
             source(page),
             E::Options::default(),
         );
@@ -203,11 +187,7 @@ fn per_page(pages: &[Page], call: &dyn Fn(&Page) -> anyhow::Result<usize>) -> an
             rounds.push(table::thread_time() - started);
         }
     }
-    Ok(micros(table::median(rounds)) / pages.len() as f64)
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
+    Ok(table::us(table::median(rounds)) / pages.len() as f64)
 }
 
 /// The corpus, parsed.
@@ -234,15 +214,6 @@ fn parse(text: &str) -> anyhow::Result<Document> {
         &trawl_document::Page::html(text, &url),
         &ParseLimits::default(),
     )?)
-}
-
-fn registry(folder: &std::path::Path) -> anyhow::Result<Arc<Registry>> {
-    let manifest = corpus::checkout().join("plugins.toml");
-    Ok(Plugins::start(PluginsConfig {
-        manifest,
-        cache_dir: folder.join("compiled"),
-    })?
-    .snapshot())
 }
 
 fn view(page: &Page) -> PageView<'_> {

@@ -11,6 +11,8 @@ use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
 
+use crate::{servers, table};
+
 /// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 8, 64];
 /// Concurrent pages of one run, which share a run budget.
@@ -22,9 +24,7 @@ const BALANCE: Nanodollars = Nanodollars(1_000_000_000_000_000);
 
 /// Prints posts/s and the latency of a post, from the median round, and the disk's flush time.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = servers::runtime()?;
     let directory = tempfile::tempdir_in("target")?;
     println!(
         "append and flush of 4 KiB on this disk: {:?}",
@@ -152,6 +152,5 @@ fn flush_time(directory: &std::path::Path) -> anyhow::Result<Duration> {
         file.sync_data()?;
         times.push(started.elapsed());
     }
-    times.sort_unstable();
-    Ok(times[times.len() / 2])
+    Ok(table::median(times))
 }

@@ -67,7 +67,7 @@ fn linearity() -> String {
     for (name, n, page) in rows {
         let times = [n, 2 * n, 4 * n].map(|n| {
             let page = [page(n)];
-            table::median((0..3).map(|_| timed(&page, ours)).collect()).as_secs_f64() * 1e3
+            table::ms(table::median((0..3).map(|_| timed(&page, ours)).collect()))
         });
         let [a, b, c] = times;
         let _ = writeln!(table, "{name:<22} {n:>9} {a:8.1} {b:8.1} {c:8.1}");

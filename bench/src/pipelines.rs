@@ -37,12 +37,8 @@ fn row(name: &str, text: &str) -> anyhow::Result<Row> {
         times.push(table::thread_time() - started);
         anyhow::ensure!(found.len() == URLS, "found {} of {URLS} URLs", found.len());
     }
-    Ok(Row {
-        name: format!("URLs in {name}"),
-        median: table::median(times).as_secs_f64() * 1e3,
-        unit: "ms",
-        at_most: Some(TEXT_MS),
-    })
+    let name = format!("URLs in {name}");
+    Ok(Row::ms(name, table::median(times), Some(TEXT_MS)))
 }
 
 /// Sentences with one URL each.

@@ -6,16 +6,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use trawl_plugins::{Plugins, PluginsConfig, ProviderPlugin};
+use trawl_plugins::ProviderPlugin;
 use trawl_sdk::provider::{Reply, Step, Task};
+use trawl_tests::conformance::{ORIGIN, asked};
 use trawl_tests::vendors::{Asked, GOOD_KEY, Vendor, all};
 use trawl_tests::{ServerProcess, VendorServer, World};
 
 use crate::table::{self, Row};
+use crate::{corpus, servers};
 
 /// Warm-up calls, and measured calls.
-const WARM_UP: u32 = 300;
+const WARM_UP: usize = 300;
 const CALLS: usize = 3_000;
+/// Providers whose reply is the page itself.
+const RAW: [&str; 5] = [
+    "provider_2",
+    "provider_3",
+    "provider_5",
+    "provider_6",
+    "provider_7",
+];
 /// Size of the page's body.
 const BODY_BYTES: usize = 100_000;
 /// Goal for `start` plus `resume` with a raw body, in microseconds.
@@ -27,36 +37,22 @@ const WINDOW: (Duration, Duration) = (Duration::from_secs(4), Duration::from_sec
 
 /// Prints the time of each adapter that needs one exchange, then the throughput.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let world = World::new();
-    let plugins = Plugins::start(PluginsConfig {
-        manifest: world.plugins(),
-        cache_dir: world.data().join("compiled").canonicalize()?,
-    })?;
-    let registry = plugins.snapshot();
+    let folder = tempfile::tempdir()?;
+    let registry = corpus::registry(folder.path())?;
     let mut rows = Vec::new();
     for plugin in registry.providers() {
         let name = plugin.info().name.clone();
         let Some((start, resume, bytes)) = adapter(plugin)? else {
             continue;
         };
-        let is_raw = [
-            "provider_2",
-            "provider_3",
-            "provider_5",
-            "provider_6",
-            "provider_7",
-        ]
-        .contains(&name.as_str());
+        let is_raw = RAW.contains(&name.as_str());
         let form = if is_raw { "raw body" } else { "JSON" };
-        rows.push(Row {
-            name: format!(
-                "{name}: start {start:.0} µs + resume, {} KB {form}",
-                bytes / 1_000
-            ),
-            median: start + resume,
-            unit: "µs",
-            at_most: is_raw.then_some(ADAPTER_AT_MOST),
-        });
+        let size = bytes / 1_000;
+        rows.push(Row::us(
+            format!("{name}: start {start:.0} µs + resume, {size} KB {form}"),
+            start + resume,
+            is_raw.then_some(ADAPTER_AT_MOST),
+        ));
     }
     table::print(&rows);
     in_flight()
@@ -72,7 +68,7 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
         } else {
             "{}".to_owned()
         },
-        ..Task::new("http://shop.example/page", "http://vendor.test")
+        ..Task::new("http://shop.example/page", ORIGIN)
     };
     let Step::Send(exchange) = plugin.start(&task)? else {
         anyhow::bail!("`{name}` sends no request")
@@ -82,7 +78,10 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
         .iter()
         .find(|vendor| vendor.name() == name)
         .context("the adapter has no fake vendor")?;
-    let reply = reply(vendor.as_ref(), &exchange.request)?;
+    let reply = reply(
+        vendor,
+        &asked(plugin.description(), &exchange.request, GOOD_KEY),
+    );
     let resumed = plugin.resume(&task, &exchange.memo, &reply)?;
     if !matches!(resumed, Step::Done(_)) {
         return Ok(None);
@@ -93,48 +92,8 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
 }
 
 /// The fake vendor's reply, with the body enlarged to [`BODY_BYTES`].
-fn reply(
-    vendor: &dyn Vendor,
-    request: &trawl_sdk::provider::Request,
-) -> anyhow::Result<Reply<'static>> {
-    let url = url::Url::parse(&request.url)?;
-    let mut asked = Asked {
-        method: request.method.clone(),
-        path: url.path().to_owned(),
-        query: url.query_pairs().into_owned().collect(),
-        headers: request
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_lowercase(), value.clone()))
-            .collect(),
-        body: request.body.clone(),
-        origin: "http://vendor.test".to_owned(),
-    };
-    for credential in &request.credentials {
-        use trawl_sdk::provider::Credential;
-        match credential {
-            Credential::Query(parameter, _) => {
-                asked.query.push((parameter.clone(), GOOD_KEY.to_owned()))
-            }
-            Credential::Header(header, _) => asked
-                .headers
-                .push((header.to_lowercase(), GOOD_KEY.to_owned())),
-            Credential::Bearer(_) => asked
-                .headers
-                .push(("authorization".to_owned(), format!("Bearer {GOOD_KEY}"))),
-            Credential::Basic(_, password) => {
-                let pair = match password {
-                    Some(_) => format!("user-{GOOD_KEY}:{GOOD_KEY}"),
-                    None => format!("{GOOD_KEY}:"),
-                };
-                let pair = trawl_tests::vendors::to_base64(pair.as_bytes());
-                asked
-                    .headers
-                    .push(("authorization".to_owned(), format!("Basic {pair}")));
-            }
-        }
-    }
-    let answered = vendor.answer(&asked);
+fn reply(vendor: &Vendor, asked: &Asked) -> Reply<'static> {
+    let answered = vendor.answer(asked);
     let text = String::from_utf8_lossy(&answered.body).into_owned();
     let filler = "<p>cod</p>".repeat(BODY_BYTES / 10);
     let body = if text.trim_start().starts_with('{') {
@@ -143,39 +102,25 @@ fn reply(
     } else {
         filler
     };
-    Ok(Reply {
+    let headers = answered.headers.into_iter();
+    Reply {
         status: answered.status,
-        headers: answered
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_lowercase(), value.clone()))
+        headers: headers
+            .map(|(name, value)| (name.to_lowercase(), value))
             .collect(),
         body: Cow::Owned(body.into_bytes()),
         elapsed_ms: 900,
-    })
+    }
 }
 
 /// Median time of a call in microseconds.
-fn median(mut call: impl FnMut()) -> f64 {
-    for _ in 0..WARM_UP {
-        call();
-    }
-    let mut times: Vec<Duration> = (0..CALLS)
-        .map(|_| {
-            let started = Instant::now();
-            call();
-            started.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times[times.len() / 2].as_secs_f64() * 1e6
+fn median(call: impl FnMut()) -> f64 {
+    table::us(table::median(table::timed(WARM_UP, CALLS, call)))
 }
 
 /// Prints pages/s and peak memory with [`IN_FLIGHT`] pages at services that take a second each.
 fn in_flight() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = servers::runtime()?;
     runtime.block_on(async {
         let vendors = VendorServer::start().await;
         vendors.slow_down(SERVICE_TIME);

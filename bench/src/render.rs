@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::corpus;
 use crate::scrape::{wrk, wrk_script};
 use crate::servers::{Nginx, Trawl};
+use crate::{corpus, table};
 
 /// Pages per measurement.
 const PAGES: usize = 32;
@@ -122,27 +122,20 @@ fn trawl_run(trawl: &Trawl, url: &str, concurrency: usize) -> anyhow::Result<Loa
                 left.checked_sub(1)
             })
         };
-        std::thread::scope(|scope| {
-            let work = || -> anyhow::Result<Vec<f64>> {
-                let mut times = Vec::new();
-                while take().is_ok() {
-                    let started = Instant::now();
-                    let entry = scrape(trawl, &body)?;
-                    times.push(started.elapsed().as_secs_f64() * 1e3);
-                    let is_complete = entry["content"]
-                        .as_str()
-                        .is_some_and(|text| text.contains(TEXT));
-                    n_incomplete.fetch_add(usize::from(!is_complete), Ordering::SeqCst);
-                }
-                Ok(times)
-            };
-            let workers: Vec<_> = (0..concurrency).map(|_| scope.spawn(work)).collect();
+        let work = || -> anyhow::Result<Vec<f64>> {
             let mut times = Vec::new();
-            for worker in workers {
-                times.extend(worker.join().expect("a worker does not panic")?);
+            while take().is_ok() {
+                let started = Instant::now();
+                let entry = scrape(trawl, &body)?;
+                times.push(started.elapsed().as_secs_f64() * 1e3);
+                let content = entry["content"].as_str();
+                let is_complete = content.is_some_and(|text| text.contains(TEXT));
+                n_incomplete.fetch_add(usize::from(!is_complete), Ordering::SeqCst);
             }
-            Ok((times, n_incomplete.load(Ordering::SeqCst)))
-        })
+            Ok(times)
+        };
+        let times = table::on_threads(concurrency, work)?.concat();
+        Ok((times, n_incomplete.load(Ordering::SeqCst)))
     };
     // Warm-up: one page per concurrent worker, as in the playwright script.
     run(concurrency)?;
@@ -165,22 +158,13 @@ fn playwright_run(
     url: &str,
     concurrency: usize,
 ) -> anyhow::Result<Load> {
-    let output = Command::new("node")
-        .arg(peer)
-        .arg(browser)
-        .args([
-            url,
-            &concurrency.to_string(),
-            &PAGES.to_string(),
-            r#"["--no-sandbox"]"#,
-            TEXT,
-        ])
-        .output()
-        .context("cannot run `node`: apt-get install nodejs npm")?;
-    let result: Value = serde_json::from_slice(&output.stdout).with_context(|| {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        format!("the playwright script failed: {stderr}")
-    })?;
+    let (concurrency, n_pages) = (concurrency.to_string(), PAGES.to_string());
+    let no_sandbox = r#"["--no-sandbox"]"#;
+    let result = node(
+        peer,
+        browser,
+        &[url, &concurrency, &n_pages, no_sandbox, TEXT],
+    )?;
     let number = |name: &str| {
         result[name]
             .as_f64()
@@ -191,6 +175,20 @@ fn playwright_run(
         p50_ms: number("p50_ms")?,
         p95_ms: number("p95_ms")?,
         n_incomplete: number("without_text")? as usize,
+    })
+}
+
+/// What a playwright-core script prints about this browser.
+pub(crate) fn node(script: &Path, browser: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
+    let output = Command::new("node")
+        .arg(script)
+        .arg(browser)
+        .args(arguments)
+        .output()
+        .context("cannot run `node`: apt-get install nodejs npm; cargo xtask apps")?;
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        format!("the playwright script failed: {stderr}")
     })
 }
 

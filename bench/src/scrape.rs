@@ -34,21 +34,22 @@ pub(crate) fn run() -> anyhow::Result<()> {
             load.per_second, load.p50_ms, load.p99_ms, load.failed
         );
     }
-    println!("peak memory {} MiB", trawl.peak_mib()?);
+    println!("peak memory {} MiB", trawl.peak_mib());
     reload(&script, &trawl)
 }
 
 /// Repeatedly changes a plugin's limits in `plugins.toml` under load and waits for the new
 /// generation.
 fn reload(script: &Path, trawl: &Trawl) -> anyhow::Result<()> {
-    let manifest = std::fs::read_to_string(&trawl.manifest)?;
+    let plugins = trawl.world.plugins();
+    let manifest = std::fs::read_to_string(&plugins)?;
     std::thread::scope(|scope| {
         let load = scope.spawn(|| wrk(script, &trawl.base, SECONDS));
         std::thread::sleep(Duration::from_secs(2));
         let mut times = Vec::new();
         for round in 0..RELOADS {
             let before = trawl.generation()?;
-            std::fs::write(&trawl.manifest, with_other_limit(&manifest, round)?)?;
+            std::fs::write(&plugins, with_other_limit(&manifest, round)?)?;
             let changed = Instant::now();
             while trawl.generation()? == before {
                 anyhow::ensure!(

@@ -1,12 +1,14 @@
 //! Servers under test: nginx with static pages, and Trawl started as an operator starts it.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::ops::Deref;
+use std::path::Path;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::process::{Resource, getrlimit};
+use tokio::runtime::{Builder, Runtime};
+use trawl_tests::{ServerProcess, World};
 
 /// Share of its descriptors that the server keeps from its callers, as a divisor.
 const DESCRIPTORS_KEPT: u64 = 2;
@@ -22,8 +24,13 @@ pub(crate) fn connections(wanted: u32) -> u32 {
     u32::try_from(granted).map_or(wanted, |granted| granted.min(wanted))
 }
 
+/// A runtime for clients on all cores.
+pub(crate) fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
+}
+
 /// A child process, killed when this value is dropped.
-pub(crate) struct Running(Child);
+struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -72,103 +79,56 @@ impl Nginx {
 }
 
 /// A `trawl serve` process with a funded account.
-pub(crate) struct Trawl {
-    pub(crate) base: String,
-    pub(crate) key: String,
-    pub(crate) manifest: PathBuf,
-    data: PathBuf,
-    process: Running,
+pub(crate) struct Trawl(ServerProcess);
+
+impl Deref for Trawl {
+    type Target = ServerProcess;
+
+    fn deref(&self) -> &ServerProcess {
+        &self.0
+    }
 }
 
 impl Trawl {
-    /// Starts a server whose data directory and configuration are in `folder`.
+    /// Starts a server whose data directory and configuration are below `folder`.
     pub(crate) fn start(folder: &Path) -> anyhow::Result<Self> {
-        Self::start_with(folder, "")
+        Self::of(World::new_in(folder), "")
     }
 
-    /// [`Self::start`] with additional lines of configuration.
-    pub(crate) fn start_with(folder: &Path, extra_config: &str) -> anyhow::Result<Self> {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .context("bench has a parent folder")?;
-        let binary = binary()?;
-        let manifest = folder.join("plugins.toml");
-        let guests = checkout.join("target/guests");
-        let plugins = std::fs::read_to_string(checkout.join("plugins.toml"))?;
-        std::fs::write(
-            &manifest,
-            plugins.replace("target/guests", &guests.display().to_string()),
-        )?;
-        let config = folder.join("trawl.toml");
+    /// Starts the server of this world, with additional lines of configuration.
+    pub(crate) fn of(mut world: World, more: &str) -> anyhow::Result<Self> {
+        world.dollars = "1000";
+        world.log = "warn";
+        // Its access log is written, but costs nothing to read.
+        world.port = Some(free_port()?);
         // All connections come from one IP address: the share that one caller has of them would
-        // bound the benchmark.
-        std::fs::write(
-            &config,
-            format!(
-                "[http]\nmetrics_without_key = true\nconnections_per_peer = 65536\n[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{extra_config}"
-            ),
-        )?;
-        let data = folder.join("data");
-        let account = Command::new(&binary)
-            .args([
-                "account", "create", "bench", "--top-up", "1000", "--json", "--data",
-            ])
-            .arg(&data)
-            .output()?;
-        let account: serde_json::Value =
-            serde_json::from_slice(&account.stdout).with_context(|| {
-                format!(
-                    "`trawl account create` failed: {}",
-                    String::from_utf8_lossy(&account.stderr)
-                )
-            })?;
-        let key = account["api_key"]
-            .as_str()
-            .context("`trawl account create` printed no `api_key`")?
-            .to_owned();
-        let port = free_port()?;
-        let mut process = Command::new(&binary)
-            .args([
-                "serve",
-                "--allow-private",
-                "127.0.0.1/32",
-                "--listen",
-                &format!("127.0.0.1:{port}"),
-                "--data",
-            ])
-            .arg(&data)
-            .arg("--plugins")
-            .arg(&manifest)
-            .arg("--config")
-            .arg(&config)
-            .env("RUST_LOG", "warn")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let log = BufReader::new(process.stderr.take().context("stderr is piped")?);
-        std::thread::spawn(move || {
-            log.lines()
-                .map_while(Result::ok)
-                .for_each(|line| eprintln!("trawl: {line}"))
-        });
-        let process = Running(process);
-        wait_for(port)?;
-        let base = format!("http://127.0.0.1:{port}");
-        wait_for_plugins(&base)?;
-        Ok(Self {
-            base,
-            key,
-            manifest,
-            data,
-            process,
-        })
+        // bound the benchmark. The first line is a limit.
+        world.config = format!(
+            "connections_per_host = 256\n[http]\nmetrics_without_key = true\nconnections_per_peer = 65536\n{more}"
+        );
+        let trawl = Self(ServerProcess::start(world));
+        // In a new data directory the plugins are compiled first: requests would wait for that.
+        trawl.body_of("/health")?;
+        Ok(trawl)
+    }
+
+    /// The body of a response.
+    fn body_of(&self, path: &str) -> anyhow::Result<String> {
+        let output = Command::new("curl")
+            .args(["-s", "--fail", "--max-time", "120", "-H"])
+            .arg(format!("Authorization: Bearer {}", self.key))
+            .arg(format!("{}{path}", self.base))
+            .output()
+            .context("cannot run `curl`")?;
+        anyhow::ensure!(output.status.success(), "`GET {path}` failed");
+        Ok(String::from_utf8(output.stdout)?)
     }
 
     /// CPU time of all threads since the process started.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
         /// Clock ticks per second in `/proc`; user space sees 100 on every Linux architecture.
         const TICKS: u64 = 100;
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id()))?;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id()))?;
         let (_, fields) = stat
             .rsplit_once(") ")
             .context("`/proc/PID/stat` has no process name")?;
@@ -184,18 +144,6 @@ impl Trawl {
         ))
     }
 
-    /// Output of `trawl account … --json` for this server's data directory.
-    pub(crate) fn account(&self, arguments: &[&str]) -> anyhow::Result<serde_json::Value> {
-        let output = Command::new(binary()?)
-            .args(["account", "--json", "--data"])
-            .arg(&self.data)
-            .args(arguments)
-            .output()?;
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("`trawl account` with {arguments:?} failed: {stderr}"))
-    }
-
     /// Number of failed pages since the start, from `/metrics`.
     pub(crate) fn failed_pages(&self) -> anyhow::Result<u64> {
         self.metric("trawl_pages_total{outcome=\"failed\"}")
@@ -208,9 +156,7 @@ impl Trawl {
 
     /// A number of `/metrics`; 0 if it is not there yet.
     fn metric(&self, name: &str) -> anyhow::Result<u64> {
-        let url = format!("{}/metrics", self.base);
-        let output = Command::new("curl").args(["-s", &url]).output()?;
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = self.body_of("/metrics")?;
         let count = text
             .lines()
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -219,7 +165,7 @@ impl Trawl {
 
     /// Total size of the files in the data directory.
     pub(crate) fn stored_bytes(&self) -> anyhow::Result<u64> {
-        let mut folders = vec![self.data.clone()];
+        let mut folders = vec![self.world.data()];
         let mut bytes = 0;
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder)? {
@@ -234,31 +180,14 @@ impl Trawl {
         Ok(bytes)
     }
 
-    /// Memory and threads of the process right now.
-    pub(crate) fn status(&self) -> anyhow::Result<ProcessStatus> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
-        let number = |name: &str| -> anyhow::Result<u64> {
-            let value = status
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-                .with_context(|| format!("`/proc/PID/status` has no `{name}`"))?;
-            Ok(value.trim().trim_end_matches(" kB").parse()?)
-        };
-        Ok(ProcessStatus {
-            peak_kib: number("VmHWM")?,
-            resident_kib: number("VmRSS")?,
-            n_threads: number("Threads")?,
-        })
-    }
-
     /// Peak RSS since the start.
-    pub(crate) fn peak_mib(&self) -> anyhow::Result<u64> {
-        Ok(self.status()?.peak_kib / 1024)
+    pub(crate) fn peak_mib(&self) -> u64 {
+        self.peak_kib() / 1024
     }
 
     /// Ids of the browsers' processes.
     pub(crate) fn browser_processes(&self) -> Vec<String> {
-        let server = self.process.0.id().to_string();
+        let server = self.id().to_string();
         let field = |id: &str, at: usize| {
             let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
             let (_, fields) = stat.rsplit_once(") ")?;
@@ -297,7 +226,7 @@ impl Trawl {
 
     /// Number of profile folders of the server's browsers.
     pub(crate) fn browser_profiles(&self) -> anyhow::Result<usize> {
-        let prefix = format!("trawl-browser-{}-", self.process.0.id());
+        let prefix = format!("trawl-browser-{}-", self.id());
         let mut n_profiles = 0;
         for entry in std::fs::read_dir(std::env::temp_dir())? {
             let name = entry?.file_name();
@@ -306,65 +235,19 @@ impl Trawl {
         Ok(n_profiles)
     }
 
-    /// Number of open descriptors of the server.
-    pub(crate) fn descriptors(&self) -> anyhow::Result<usize> {
-        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.process.0.id()))?.count())
-    }
-
     /// Generation of the plugin registry, from `GET /plugins`.
     pub(crate) fn generation(&self) -> anyhow::Result<u64> {
-        let output = Command::new("curl")
-            .args([
-                "-s",
-                "-H",
-                &format!("Authorization: Bearer {}", self.key),
-                &format!("{}/plugins", self.base),
-            ])
-            .output()?;
-        let status: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let status: serde_json::Value = serde_json::from_str(&self.body_of("/plugins")?)?;
         status["generation"]
             .as_u64()
             .context("`GET /plugins` has no `generation`")
     }
 }
 
-/// Memory and threads of a process, from `/proc/PID/status`: see proc(5).
-pub(crate) struct ProcessStatus {
-    /// Peak RSS since the start (`VmHWM`).
-    pub(crate) peak_kib: u64,
-    /// RSS (`VmRSS`).
-    pub(crate) resident_kib: u64,
-    pub(crate) n_threads: u64,
-}
-
-/// Path of the server's executable, next to this program.
-fn binary() -> anyhow::Result<PathBuf> {
-    let binary = std::env::current_exe()?.with_file_name("trawl");
-    anyhow::ensure!(
-        binary.is_file(),
-        "`{}` is missing: run `cargo xtask bench`",
-        binary.display()
-    );
-    Ok(binary)
-}
-
 fn free_port() -> anyhow::Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
         .port())
-}
-
-/// Waits until the plugins are compiled: in a new data directory, requests would wait for that.
-fn wait_for_plugins(base: &str) -> anyhow::Result<()> {
-    let output = Command::new("curl")
-        .args(["-s", "--fail", "--max-time", "120", "-o", "/dev/null"])
-        .arg(format!("{base}/health"))
-        .output()?;
-    anyhow::ensure!(
-        output.status.success(),
-        "the server has not loaded its plugins within 120 s"
-    );
-    Ok(())
 }
 
 /// Waits until a server accepts connections on `port`.

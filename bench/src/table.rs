@@ -1,17 +1,54 @@
 //! Result tables: one line per measurement with its goal, and the clock they are measured by.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One line of a table.
 pub(crate) struct Row {
     /// What was measured.
-    pub(crate) name: String,
+    name: String,
     /// Median of the measurement.
-    pub(crate) median: f64,
+    median: f64,
     /// Unit of the median.
-    pub(crate) unit: &'static str,
+    unit: &'static str,
     /// The goal: the largest acceptable median, if there is one.
-    pub(crate) at_most: Option<f64>,
+    at_most: Option<f64>,
+}
+
+impl Row {
+    /// A time in milliseconds.
+    pub(crate) fn ms(name: impl Into<String>, time: Duration, at_most: Option<f64>) -> Self {
+        Self::new(name, ms(time), "ms", at_most)
+    }
+
+    /// A number of microseconds.
+    pub(crate) fn us(name: impl Into<String>, median: f64, at_most: Option<f64>) -> Self {
+        Self::new(name, median, "µs", at_most)
+    }
+
+    /// A line of these figures.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        median: f64,
+        unit: &'static str,
+        at_most: Option<f64>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            median,
+            unit,
+            at_most,
+        }
+    }
+}
+
+/// Milliseconds of a duration.
+pub(crate) fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Microseconds of a duration.
+pub(crate) fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 /// Prints one line per row.
@@ -36,6 +73,31 @@ pub(crate) fn print(rows: &[Row]) {
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
+}
+
+/// The duration of each of `n_calls` calls, after `n_warm_up` others.
+pub(crate) fn timed(n_warm_up: usize, n_calls: usize, mut call: impl FnMut()) -> Vec<Duration> {
+    (0..n_warm_up).for_each(|_| call());
+    let mut timed = || {
+        let started = Instant::now();
+        call();
+        started.elapsed()
+    };
+    (0..n_calls).map(|_| timed()).collect()
+}
+
+/// What `work` returns on each of so many threads.
+pub(crate) fn on_threads<T: Send>(
+    n_threads: usize,
+    work: impl Fn() -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_threads).map(|_| scope.spawn(&work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join());
+        results
+            .map(|result| result.expect("a worker does not panic"))
+            .collect()
+    })
 }
 
 /// CPU time of the calling thread, which other load on the machine barely affects.

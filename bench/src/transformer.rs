@@ -1,6 +1,6 @@
 //! Runs the first-party components on pages as the server does, without a server.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,10 @@ use serde_json::Value;
 use trawl_engine::extract::{self, CpuTime, Input, Outputs};
 use trawl_model::{Content, Piece};
 use trawl_plan::OutputPlan;
-use trawl_plugins::{Plugins, PluginsConfig, Registry};
+use trawl_plugins::Registry;
 use url::Url;
+
+use crate::corpus;
 
 /// Deadline of one page, far above any measured time.
 const TIME_MAX: Duration = Duration::from_secs(60);
@@ -23,15 +25,8 @@ pub(crate) struct Transformer {
 impl Transformer {
     /// Loads the components that `plugins.toml` of the repository lists.
     pub(crate) fn new(cache: &Path) -> anyhow::Result<Self> {
-        let manifest = PathBuf::from("plugins.toml");
-        let cache_dir = cache.to_owned();
-        let plugins = Plugins::start(PluginsConfig {
-            manifest,
-            cache_dir,
-        })?;
-        Ok(Self {
-            registry: plugins.snapshot(),
-        })
+        let registry = corpus::registry(cache)?;
+        Ok(Self { registry })
     }
 
     /// Output plan of a request object.

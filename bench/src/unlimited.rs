@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use trawl_tests::{Caller, FakeSite, ServerProcess, World};
 
+use crate::servers;
+
 /// Requests to be served, not counting those refused for lack of a free seat.
 const SERVED: usize = 20_000;
 const SEATS: usize = 8;
@@ -23,10 +25,7 @@ const IN_USE_MIN: f64 = 95.0;
 
 /// Prints served and refused requests, the site's peak concurrency and the share of seats in use.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(measure())
+    servers::runtime()?.block_on(measure())
 }
 
 async fn measure() -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
+use trawl_tests::http_server::Listening;
 
 /// What a path answers: made from the head of the request and the number of the answer.
 type Answer = Arc<dyn Fn(&str, u64) -> Vec<u8> + Send + Sync>;
@@ -19,7 +19,7 @@ const ELSEWHERE: &str = "<!DOCTYPE html><title>Elsewhere</title><p>elsewhere</p>
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     state: Arc<State>,
-    task: JoinHandle<()>,
+    _listening: Listening,
 }
 
 #[derive(Default)]
@@ -32,21 +32,14 @@ struct State {
 impl Site {
     /// Starts one on a free port of 127.0.0.1.
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener");
         let state = Arc::new(State::default());
-        let known = Arc::clone(&state);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let state = Arc::clone(&known);
-                // A client may leave at any time.
-                tokio::spawn(async move { state.serve(stream).await });
-            }
-        });
+        // A client may leave at any time.
+        let serve = |stream, state: Arc<State>| async move { state.serve(stream).await };
+        let listening = Listening::sharing(&state, serve).await;
         Self {
-            address,
+            address: listening.address,
             state,
-            task,
+            _listening: listening,
         }
     }
 
@@ -87,12 +80,6 @@ impl Site {
     /// Heads of the requests so far, an octet a character.
     pub(crate) fn heads(&self) -> Vec<String> {
         locked(&self.state.heads).clone()
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

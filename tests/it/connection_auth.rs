@@ -3,37 +3,21 @@
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
 use trawl_model::Nanodollars;
+use trawl_tests::http_server::Listening;
 use trawl_tests::{Caller, TestApp, WatchedBrowser, World};
 
 /// A site that remembers for each connection who authenticated it, as IIS does.
-struct Intranet {
-    port: u16,
-    task: JoinHandle<()>,
-}
+struct Intranet(Listening);
 
 impl Intranet {
     async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(visit(stream));
-            }
-        });
-        Self { port, task }
+        Self(Listening::start("127.0.0.1", visit).await)
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
-    }
-}
-
-impl Drop for Intranet {
-    fn drop(&mut self) {
-        self.task.abort();
+        format!("http://{}{path}", self.0.address)
     }
 }
 

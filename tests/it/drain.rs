@@ -91,13 +91,7 @@ async fn streams_complete_while_new_requests_are_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn background_crawls_resume_in_the_next_server() {
     let site = FakeSite::start().await;
-    let links: String = (0..30)
-        .map(|n| format!("<a href=\"/p/{n}\">{n}</a> "))
-        .collect();
-    let seed = site.put("/root", "text/html", links);
-    for n in 0..30 {
-        site.put(&format!("/p/{n}"), "text/html", format!("<p>{n}</p>"));
-    }
+    let seed = site.put_linked(30);
     let mut server = ServerProcess::start(World::new());
     let body = json!({
         "url": seed, "request": "http", "return_format": "text", "cache": false, "run_in_background": true, "delay": 100,

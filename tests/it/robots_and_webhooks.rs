@@ -1,77 +1,17 @@
 //! What a site may request of a crawl (robots.txt, sitemaps), and the webhooks of a crawl.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 use trawl_model::Nanodollars;
 use trawl_tests::caller::assert_free;
-use trawl_tests::{FakeSite, TestApp};
+use trawl_tests::{Delivery, FakeSite, Receiver, TestApp};
 
-/// A webhook receiver that records event name and body of each request.
-struct Receiver {
-    address: SocketAddr,
-    events: Arc<Mutex<Vec<(String, Value)>>>,
-}
-
-impl Receiver {
-    async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let events = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&events);
-        tokio::spawn(async move {
-            while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(receive(BufReader::new(socket), Arc::clone(&log)));
-            }
-        });
-        Self { address, events }
-    }
-
-    /// The events received, as soon as there are `count`.
-    async fn has(&self, count: usize) -> Vec<(String, Value)> {
-        for _ in 0..1_000 {
-            let events = self.events.lock().unwrap().clone();
-            if events.len() >= count {
-                return events;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("only {:?} came", self.events.lock().unwrap());
-    }
-}
-
-async fn receive(mut socket: BufReader<TcpStream>, log: Arc<Mutex<Vec<(String, Value)>>>) {
-    loop {
-        let (mut event, mut len) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            match socket.read_line(&mut line).await {
-                Ok(read) if read > 0 => {}
-                _ => return,
-            }
-            let line = line.trim_end();
-            match line.split_once(": ") {
-                Some(("x-trawl-event", name)) => event = name.to_owned(),
-                Some(("content-length", text)) => len = text.parse().unwrap(),
-                Some(("x-trawl-signature", text)) => assert!(text.starts_with("t="), "{text}"),
-                _ if line.is_empty() => break,
-                _ => {}
-            }
-        }
-        let mut body = vec![0; len];
-        if socket.read_exact(&mut body).await.is_err() {
-            return;
-        }
-        let body = serde_json::from_slice(&body).unwrap();
-        log.lock().unwrap().push((event, body));
-        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
-        let _ = socket.write_all(answer).await;
-    }
+/// The events that a receiver got, as soon as there are `count`.
+async fn events(receiver: &Receiver, count: usize) -> Vec<(String, Value)> {
+    let deliveries = receiver.has(count).await;
+    deliveries.iter().map(Delivery::event).collect()
 }
 
 fn link(to: &str) -> String {
@@ -164,7 +104,7 @@ async fn a_crawl_sends_its_webhooks() {
     let request = json!({
         "url": url, "request": "http", "return_format": "text", "headers": {"authorization": "Bearer canary-secret"},
         "webhooks": {
-            "destination": format!("http://{}/hook", receiver.address),
+            "destination": receiver.url(),
             "on_find": true, "on_find_metadata": true, "on_website_status": true,
         },
     });
@@ -174,7 +114,7 @@ async fn a_crawl_sends_its_webhooks() {
         entries.iter().all(|entry| entry.get("headers").is_none()),
         "{entries:?}"
     );
-    let events = receiver.has(5).await;
+    let events = events(&receiver, 5).await;
     let of = |name: &str| -> Vec<&Value> {
         let named = events.iter().filter(|(event, _)| event == name);
         named.map(|(_, body)| body).collect()
@@ -246,7 +186,7 @@ async fn events_about_credits_are_about_what_was_spent() {
         let request = json!({
             "url": first, "request": "http", "return_format": "empty", "cache": false, "limit": limit,
             "webhooks": {
-                "destination": format!("http://{}/hook", receiver.address),
+                "destination": receiver.url(),
                 "on_credits_depleted": true, "on_credits_half_depleted": true, "on_website_status": true,
             },
         });
@@ -256,10 +196,10 @@ async fn events_about_credits_are_about_what_was_spent() {
         assert!(entries.iter().all(|entry| entry["error"].is_null()));
     };
     let sent = async |count| {
-        let events = receiver.has(count).await;
+        let events = events(&receiver, count).await;
         // Others that are due would arrive with these.
         tokio::time::sleep(Duration::from_millis(500)).await;
-        assert_eq!(receiver.events.lock().unwrap().len(), events.len());
+        assert_eq!(receiver.so_far().len(), events.len());
         let names = events.into_iter().map(|(event, _)| event);
         names.collect::<BTreeSet<_>>()
     };

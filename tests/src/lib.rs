@@ -2,14 +2,17 @@
 //! it talks to (sites, name servers, vendors, a language model), all on loopback.
 
 pub mod app;
+mod arrays;
 pub mod browser;
 pub mod caller;
 pub mod canary;
 pub mod coding;
 pub mod conformance;
+pub mod http_server;
 pub mod model_server;
 pub mod name_server;
 pub mod process;
+pub mod receiver;
 pub mod site;
 pub mod trap;
 pub mod vendor_server;
@@ -17,11 +20,13 @@ pub mod vendors;
 pub mod world;
 
 pub use app::TestApp;
+pub use arrays::arrays;
 pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
 pub use model_server::{ModelServer, ScriptedReply};
 pub use name_server::FakeNameServer;
 pub use process::{ServerProcess, program, run_program};
+pub use receiver::{Delivery, Receiver};
 pub use site::FakeSite;
 pub use trap::TrapSite;
 pub use vendor_server::VendorServer;

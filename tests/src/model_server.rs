@@ -4,12 +4,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
+use trawl::config::AiSettings;
 
-/// Upper bound on the bytes of a request.
-const REQUEST_BYTES_MAX: usize = 16 << 20;
+use crate::http_server::{self, Listening};
 
 /// The response to every request.
 #[derive(Clone, Debug)]
@@ -33,7 +31,7 @@ pub struct ModelServer {
     /// The address it listens on.
     pub address: SocketAddr,
     state: Arc<State>,
-    task: JoinHandle<()>,
+    _listening: Listening,
 }
 
 struct State {
@@ -47,22 +45,31 @@ impl ModelServer {
     /// # Panics
     /// When no port is free.
     pub async fn start(saying: ScriptedReply) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener");
         let state = Arc::new(State {
             saying: Mutex::new(saying),
             asked: Mutex::default(),
         });
-        let shared = Arc::clone(&state);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&shared)));
-            }
-        });
+        let listening = Listening::sharing(&state, serve).await;
         Self {
-            address,
+            address: listening.address,
             state,
-            task,
+            _listening: listening,
+        }
+    }
+
+    /// Settings for a server that uses this model, which costs 1 and 2 dollars for a million
+    /// tokens of questions and answers, without a key.
+    pub fn settings(&self) -> AiSettings {
+        AiSettings {
+            base: format!("http://{}/v1", self.address),
+            model: "small".to_owned(),
+            key_env: None,
+            dollars_per_million_question_tokens: "1".to_owned(),
+            dollars_per_million_answer_tokens: "2".to_owned(),
+            context_tokens: 8_192,
+            answer_tokens: 500,
+            timeout: 2,
+            requests_in_flight: 4,
         }
     }
 
@@ -85,16 +92,10 @@ impl ModelServer {
     }
 }
 
-impl Drop for ModelServer {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
     loop {
-        let (head, body) = read(&mut stream).await?;
-        let body = serde_json::from_slice(&body).unwrap_or_default();
+        let received = http_server::read(&mut stream).await?;
+        let body = serde_json::from_slice(&received.body).unwrap_or_default();
         state
             .asked
             .lock()
@@ -115,7 +116,9 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
         };
         let (status, answer) = match saying {
             ScriptedReply::Content(content) => completion(content.into(), [100, 10]),
-            ScriptedReply::Head => completion(Value::String(head).to_string().into(), [100, 10]),
+            ScriptedReply::Head => {
+                completion(Value::String(received.head).to_string().into(), [100, 10])
+            }
             ScriptedReply::ChargeOnly => completion(Value::Null, [1_000_000, 1_000_000]),
             ScriptedReply::Garbage => (200, "\u{0}<html>not a completion".to_owned()),
             ScriptedReply::Status(status) => {
@@ -123,42 +126,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
             }
             ScriptedReply::Silence => std::future::pending().await,
         };
-        let head = format!(
-            "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-            answer.len()
-        );
-        stream.write_all(head.as_bytes()).await.ok()?;
-        stream.write_all(answer.as_bytes()).await.ok()?;
+        let headers = [("content-type".to_owned(), "application/json".to_owned())];
+        http_server::write(&mut stream, status, &headers, answer.as_bytes()).await?;
     }
-}
-
-/// Head and body of the next request.
-async fn read(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    let head_end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        if bytes.len() > REQUEST_BYTES_MAX || stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let mut body = bytes.split_off(head_end + 4);
-    let head = String::from_utf8_lossy(&bytes).into_owned();
-    let length = head
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find_map(|(name, value)| {
-            let is_length = name.eq_ignore_ascii_case("content-length");
-            is_length
-                .then(|| value.trim().parse::<usize>().ok())
-                .flatten()
-        });
-    let length = length.unwrap_or(0);
-    while body.len() < length {
-        if length > REQUEST_BYTES_MAX || stream.read_buf(&mut body).await.ok()? == 0 {
-            return None;
-        }
-    }
-    Some((head, body))
 }

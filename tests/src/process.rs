@@ -1,10 +1,10 @@
 //! The server as a child process, which can be killed and measured.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -153,12 +153,17 @@ impl ServerProcess {
 
     /// Peak resident memory of the process in KiB.
     pub fn peak_kib(&self) -> u64 {
-        self.kib("VmHWM:")
+        self.status("VmHWM:")
     }
 
     /// Resident memory of the process in KiB.
     pub fn resident_kib(&self) -> u64 {
-        self.kib("VmRSS:")
+        self.status("VmRSS:")
+    }
+
+    /// Threads of the process.
+    pub fn n_threads(&self) -> u64 {
+        self.status("Threads:")
     }
 
     /// Makes [`Self::peak_kib`] begin anew.
@@ -193,13 +198,13 @@ impl ServerProcess {
         (value(), value())
     }
 
-    /// An amount of memory in its status.
-    fn kib(&self, name: &str) -> u64 {
+    /// A number in its status.
+    fn status(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("a live process");
         let line = status.lines().find(|line| line.starts_with(name));
         let number = line.and_then(|line| line.split_whitespace().nth(1));
-        number.expect("an amount").parse().expect("a number")
+        number.expect("a value").parse().expect("a number")
     }
 }
 
@@ -226,7 +231,8 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         }
         None => Command::new(program()),
     };
-    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    let port = world.port.unwrap_or_default();
+    command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]);
     command.arg("--data").arg(world.data());
     command.arg("--plugins").arg(world.plugins());
     command.arg("--config").arg(config);
@@ -240,11 +246,27 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
     let log = world.log_to.open(&world.path("log"));
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(match world.port {
+            Some(_) => Stdio::null(),
+            None => Stdio::piped(),
+        })
         .stderr(log)
         .spawn()
         .expect("a process");
-    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let (address, greeting) = match child.stdout.take() {
+        Some(output) => greeting(output),
+        None => (accepting(&mut child, port), String::new()),
+    };
+    let Some(address) = address else {
+        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
+        panic!("the server did not start: {log}");
+    };
+    (child, address, greeting)
+}
+
+/// What a server prints at its start, and the address in it.
+fn greeting(output: ChildStdout) -> (Option<SocketAddr>, String) {
+    let mut lines = BufReader::new(output).lines();
     let mut greeting = String::new();
     // The last line of the greeting is a command to try.
     while let Some(Ok(line)) = lines.next() {
@@ -258,11 +280,20 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         let (_, address) = line.split_once(" listening on http://")?;
         address.parse().ok()
     });
-    let Some(address) = address else {
-        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
-        panic!("the server did not start: {log}");
-    };
-    (child, address, greeting)
+    (address, greeting)
+}
+
+/// The address of this port of 127.0.0.1, as soon as the server accepts connections there; `None`
+/// when it has ended instead.
+fn accepting(server: &mut Child, port: u16) -> Option<SocketAddr> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    while TcpStream::connect(address).is_err() {
+        if !matches!(server.try_wait(), Ok(None)) {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Some(address)
 }
 
 /// Runs a command of the program with this standard input until it exits. All tests share the cache

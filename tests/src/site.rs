@@ -11,10 +11,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
 
 use crate::coding::{encoded, gzip_bomb, stalled_body};
+use crate::http_server::Listening;
 
 /// The page at `/page`, and the decoded body of `/coded/…`.
 pub const PAGE: &str = "<!DOCTYPE html><html lang=\"en\"><head><title>A page</title></head>\
@@ -33,7 +33,7 @@ pub struct FakeSite {
     /// The address it listens on.
     pub address: SocketAddr,
     seen: Arc<Seen>,
-    task: JoinHandle<()>,
+    _listening: Listening,
 }
 
 /// Content type and body of a page that a test has added.
@@ -62,21 +62,18 @@ impl FakeSite {
     /// # Panics
     /// When the address is not local.
     pub async fn start_at(ip: &str) -> Self {
-        let listener = TcpListener::bind((ip, 0)).await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener");
         let seen = Arc::new(Seen::default());
         let known = Arc::clone(&seen);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                known.connections.fetch_add(1, Ordering::SeqCst);
-                let seen = Arc::clone(&known);
-                tokio::spawn(async move { Visit { stream, seen }.serve().await });
-            }
+        let listening = Listening::start(ip, move |stream| {
+            known.connections.fetch_add(1, Ordering::SeqCst);
+            let seen = Arc::clone(&known);
+            Visit { stream, seen }.serve()
         });
+        let listening = listening.await;
         Self {
-            address,
+            address: listening.address,
             seen,
-            task,
+            _listening: listening,
         }
     }
 
@@ -95,6 +92,16 @@ impl FakeSite {
         self.url(path)
     }
 
+    /// Serves `/root`, which links to the pages `/p/0` to `/p/{n_pages - 1}`, and returns its URL.
+    pub fn put_linked(&self, n_pages: usize) -> String {
+        let mut links = String::new();
+        for n in 0..n_pages {
+            self.put(&format!("/p/{n}"), "text/html", format!("<p>Page {n}</p>"));
+            links += &format!("<a href=\"/p/{n}\">{n}</a> ");
+        }
+        self.put("/root", "text/html", format!("<p>Root {links}</p>"))
+    }
+
     /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
@@ -109,12 +116,6 @@ impl FakeSite {
     pub fn requests(&self) -> Vec<String> {
         let requests = self.seen.requests.lock();
         requests.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for FakeSite {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
+
+use crate::http_server::{self, Listening};
 
 /// Number of links on the page `/many`.
 pub const MANY_LINKS: usize = 10_000;
@@ -21,7 +21,7 @@ pub struct TrapSite {
     /// The address it listens on.
     pub address: SocketAddr,
     visits: Visits,
-    task: JoinHandle<()>,
+    _listening: Listening,
 }
 
 /// Number of requests by path.
@@ -47,19 +47,12 @@ impl TrapSite {
     /// # Panics
     /// When no port is free.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener");
         let visits = Visits::default();
-        let known = Arc::clone(&visits);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(BufReader::new(stream), address, Arc::clone(&known)));
-            }
-        });
+        let listening = Listening::sharing(&visits, serve).await;
         Self {
-            address,
+            address: listening.address,
             visits,
-            task,
+            _listening: listening,
         }
     }
 
@@ -76,71 +69,38 @@ impl TrapSite {
     }
 }
 
-impl Drop for TrapSite {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 /// Serves one connection until it closes.
-async fn serve(mut stream: BufReader<TcpStream>, address: SocketAddr, visits: Visits) {
-    while let Some(target) = target(&mut stream).await {
+async fn serve(mut stream: TcpStream, visits: Visits) -> Option<()> {
+    let address = stream.local_addr().ok()?;
+    loop {
+        let received = http_server::read(&mut stream).await?;
+        let (_, target) = received.first_line()?;
         let visit = {
             let mut visits = visits.lock().unwrap_or_else(PoisonError::into_inner);
-            let visit = visits.entry(target.clone()).or_default();
+            let visit = visits.entry(target.to_owned()).or_default();
             *visit += 1;
             *visit
         };
-        let bytes = match answer(&target, visit, address) {
-            Reply::Html(body) => whole(
-                "200 OK",
-                "Content-Type: text/html; charset=utf-8\r\n",
-                body.as_bytes(),
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let typed = |media_type: &str| header("content-type", media_type);
+        let (status, headers, body) = match answer(target, visit, address) {
+            Reply::Html(body) => (
+                200,
+                vec![typed("text/html; charset=utf-8")],
+                body.into_bytes(),
             ),
-            Reply::Typed(media_type, body) => {
-                whole("200 OK", &format!("Content-Type: {media_type}\r\n"), &body)
+            Reply::Typed(media_type, body) => (200, vec![typed(media_type)], body),
+            Reply::Tagged(tag, body) => {
+                let headers = vec![typed("text/html"), header("x-robots-tag", tag)];
+                (200, headers, body.into_bytes())
             }
-            Reply::Tagged(tag, body) => whole(
-                "200 OK",
-                &format!("Content-Type: text/html\r\nX-Robots-Tag: {tag}\r\n"),
-                body.as_bytes(),
-            ),
-            Reply::To(location) => whole("302 Found", &format!("Location: {location}\r\n"), b""),
-            Reply::Busy(when) => whole(
-                "429 Too Many Requests",
-                &format!("Retry-After: {when}\r\n"),
-                b"",
-            ),
-            Reply::NotFound => whole("404 Not Found", "Content-Type: text/html\r\n", b"<p>no"),
+            Reply::To(location) => (302, vec![header("location", &location)], Vec::new()),
+            Reply::Busy(when) => (429, vec![header("retry-after", &when)], Vec::new()),
+            Reply::NotFound => (404, vec![typed("text/html")], b"<p>no".to_vec()),
             Reply::Silence => std::future::pending().await,
         };
-        if stream.write_all(&bytes).await.is_err() {
-            return;
-        }
+        http_server::write(&mut stream, status, &headers, &body).await?;
     }
-}
-
-/// The target of the next request.
-async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
-    let mut target = None;
-    loop {
-        let mut line = String::new();
-        if stream.read_line(&mut line).await.ok()? == 0 {
-            return None;
-        }
-        if line.trim_end().is_empty() {
-            return target;
-        }
-        if target.is_none() {
-            target = line.split(' ').nth(1).map(str::to_owned);
-        }
-    }
-}
-
-fn whole(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let length = body.len();
-    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
-    [head.as_bytes(), body].concat()
 }
 
 fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {

@@ -6,26 +6,21 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
 
+use crate::http_server::{self, Listening, Received};
 use crate::vendors::{self, Answered, Asked, Vendor};
-
-/// Upper bound on the bytes of a request.
-const REQUEST_BYTES_MAX: usize = 16 << 20;
 
 /// The vendors.
 pub struct VendorServer {
     /// The address they listen on.
     pub address: SocketAddr,
     state: Arc<State>,
-    task: JoinHandle<()>,
+    _listening: Listening,
 }
 
 struct State {
-    address: SocketAddr,
-    vendors: Vec<Box<dyn Vendor>>,
+    vendors: Vec<Vendor>,
     /// All requests, with the vendor's name.
     asked: Mutex<Vec<(String, Asked)>>,
     /// Fixed responses by vendor.
@@ -50,26 +45,18 @@ impl VendorServer {
     /// # Panics
     /// When no port is free.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener");
         let state = Arc::new(State {
-            address,
             vendors: vendors::all(),
             asked: Mutex::default(),
             fixed: Mutex::default(),
             planned: Mutex::default(),
             delay: Mutex::default(),
         });
-        let shared = Arc::clone(&state);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&shared)));
-            }
-        });
+        let listening = Listening::sharing(&state, serve).await;
         Self {
-            address,
+            address: listening.address,
             state,
-            task,
+            _listening: listening,
         }
     }
 
@@ -133,21 +120,14 @@ impl VendorServer {
     }
 }
 
-impl Drop for VendorServer {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn serve(mut stream: TcpStream, state: Arc<State>) {
-    while let Some((name, asked)) = read(&mut stream, &state).await {
-        let Some(answer) = state.answer(&name, asked) else {
-            return;
-        };
+async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
+    let address = stream.local_addr().ok()?;
+    loop {
+        let received = http_server::read(&mut stream).await?;
+        let (name, asked) = asked(received, address)?;
+        let answer = state.answer(&name, asked)?;
         tokio::time::sleep(answer.delay).await;
-        if write(&mut stream, answer).await.is_none() {
-            return;
-        }
+        http_server::write(&mut stream, answer.status, &answer.headers, &answer.body).await?;
     }
 }
 
@@ -191,52 +171,18 @@ impl State {
     }
 }
 
-/// The next request of a connection, with the vendor it is for.
-async fn read(stream: &mut TcpStream, state: &State) -> Option<(String, Asked)> {
-    let mut bytes = Vec::new();
-    let head_end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end;
-        }
-        if bytes.len() > REQUEST_BYTES_MAX || stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let head = String::from_utf8_lossy(&bytes[..head_end]).into_owned();
-    let mut lines = head.lines();
-    let mut first = lines.next()?.split(' ');
-    let (method, target) = (first.next()?.to_owned(), first.next()?.to_owned());
-    let headers: Vec<(String, String)> = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
-        .collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let length: usize = length.map_or(Ok(0), |(_, value)| value.parse()).ok()?;
-    let mut body = bytes.split_off(head_end + 4);
-    while body.len() < length {
-        if length > REQUEST_BYTES_MAX || stream.read_buf(&mut body).await.ok()? == 0 {
-            return None;
-        }
-    }
-    let url = reqwest::Url::parse(&format!("http://{}{target}", state.address)).ok()?;
+/// A request with the vendor it is for.
+fn asked(received: Received, address: SocketAddr) -> Option<(String, Asked)> {
+    let (method, target) = received.first_line()?;
+    let url = reqwest::Url::parse(&format!("http://{address}{target}")).ok()?;
     let (name, path) = url.path().strip_prefix('/')?.split_once('/')?;
     let asked = Asked {
-        method,
+        method: method.to_owned(),
         path: format!("/{path}"),
         query: url.query_pairs().into_owned().collect(),
-        headers,
-        body,
-        origin: format!("http://{}/{name}", state.address),
+        headers: received.headers(),
+        origin: format!("http://{address}/{name}"),
+        body: received.body,
     };
     Some((name.to_owned(), asked))
-}
-
-async fn write(stream: &mut TcpStream, answer: Answered) -> Option<()> {
-    let mut head = format!("HTTP/1.1 {} Answer\r\n", answer.status);
-    for (name, value) in &answer.headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    head += &format!("content-length: {}\r\n\r\n", answer.body.len());
-    stream.write_all(head.as_bytes()).await.ok()?;
-    stream.write_all(&answer.body).await.ok()
 }

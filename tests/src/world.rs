@@ -34,6 +34,9 @@ pub struct World {
     pub environment: Vec<(String, String)>,
     /// Additional configuration of a server that is a child process.
     pub config: String,
+    /// Port of a server that is a child process, whose output then goes nowhere; otherwise it has
+    /// any free one, and what it prints says which.
+    pub port: Option<u16>,
     /// Most files and sockets that a server that is a child process may open; inherited when it is
     /// `None`.
     pub descriptors_max: Option<u32>,
@@ -83,7 +86,15 @@ impl World {
     /// # Panics
     /// When the plugins are not built: `cargo xtask guests`.
     pub fn new() -> Self {
-        let folder = TempDir::new().expect("a temporary folder");
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    /// The same in a folder below this one.
+    ///
+    /// # Panics
+    /// When the plugins are not built: `cargo xtask guests`.
+    pub fn new_in(parent: &Path) -> Self {
+        let folder = TempDir::new_in(parent).expect("a temporary folder");
         let world = Self {
             folder,
             dollars: "100",
@@ -106,6 +117,7 @@ impl World {
             keeps_pages: true,
             environment: Vec::new(),
             config: String::new(),
+            port: None,
             descriptors_max: None,
             log: "",
             log_to: LogTo::File,

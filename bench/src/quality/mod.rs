@@ -147,13 +147,10 @@ fn print_times(name: &str, mut times: Vec<Duration>, median: f64, p95: Option<f6
     times.sort_unstable();
     let at = |share: f64| {
         let index = ((times.len() - 1) as f64 * share).round() as usize;
-        times[index].as_secs_f64() * 1e3
+        times[index]
     };
-    let row = |what: &str, value: f64, at_most: Option<f64>| Row {
-        name: format!("{name}: {what}"),
-        median: value,
-        unit: "ms",
-        at_most,
+    let row = |what: &str, time: Duration, at_most: Option<f64>| {
+        Row::ms(format!("{name}: {what}"), time, at_most)
     };
     table::print(&[
         row("median", at(0.5), Some(median)),

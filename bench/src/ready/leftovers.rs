@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::site::Site;
 use super::trawl_page;
 use crate::servers::Trawl;
+use crate::table;
 
 /// Pages in flight.
 const CONCURRENCY: usize = 8;
@@ -38,8 +39,8 @@ pub(super) fn run(trawl: &Trawl, site: &Site, n_pages: usize) -> anyhow::Result<
             trawl.browser_processes().len(),
             trawl.browser_profiles()?,
             trawl.open_tabs()?,
-            trawl.descriptors()?,
-            trawl.status()?.resident_kib / 1024,
+            trawl.descriptors(),
+            trawl.resident_kib() / 1024,
             trawl.browser_mib()?,
         );
     }
@@ -59,11 +60,6 @@ fn render(trawl: &Trawl, site: &Site, n_pages: usize) -> anyhow::Result<()> {
             trawl_page(trawl, &site.url(case))?;
         }
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..CONCURRENCY).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            worker.join().expect("a worker does not panic")?;
-        }
-        Ok(())
-    })
+    table::on_threads(CONCURRENCY, work)?;
+    Ok(())
 }

@@ -9,16 +9,15 @@ mod site;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context;
-use serde_json::{Value, json};
+use serde_json::json;
 use trawl_model::clock::Clock;
 
 use self::cases::{Case, MARK};
 use self::site::Site;
-use crate::render::{browser, scrape};
+use crate::render::{browser, node, scrape};
 use crate::servers::Trawl;
 
 /// What playwright-core waits for.
@@ -204,16 +203,8 @@ fn trawl_page(trawl: &Trawl, url: &str) -> anyhow::Result<Returned> {
 fn peer(site: &Site, wait: &str) -> anyhow::Result<Score> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/apps-build/peer-ready.mjs");
     let urls: Vec<String> = site.cases().iter().map(|case| site.url(case)).collect();
-    let output = Command::new("node")
-        .arg(script)
-        .arg(browser()?)
-        .args([wait, &json!(urls).to_string()])
-        .output()
-        .context("cannot run `node`: apt-get install nodejs npm; cargo xtask apps")?;
-    let returned: Vec<Value> = serde_json::from_slice(&output.stdout).with_context(|| {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        format!("the playwright script failed: {stderr}")
-    })?;
+    let returned = node(&script, &browser()?, &[wait, &json!(urls).to_string()])?;
+    let returned = returned.as_array().context("no list of pages")?;
     let mut score = Score::default();
     for (case, page) in site.cases().iter().zip(returned) {
         let text = page["text"].as_str().context("no `text`")?.to_owned();

@@ -10,9 +10,8 @@ use trawl_crawl::webhooks::signature;
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 use trawl_tests::caller::nanodollars;
-use trawl_tests::{Caller, FakeSite, TestApp, World};
+use trawl_tests::{Caller, Delivery, FakeSite, Receiver, TestApp, World};
 
-use super::receiver::{Received, Receiver};
 use super::{done, shown, with_key};
 
 /// A cent in nanodollars.
@@ -90,7 +89,7 @@ async fn concurrent_requests_never_overspend_one_cent() {
 }
 
 /// Checks that an event is signed, and returns its name, ID and body.
-fn checked(received: &Received, secret: &Secret) -> (String, String, Value) {
+fn checked(received: &Delivery, secret: &Secret) -> (String, String, Value) {
     let header = |name: &str| received.headers[name].clone();
     let signed = header("x-trawl-signature");
     let seconds = signed

@@ -2,7 +2,6 @@
 
 mod balances;
 mod operator;
-mod receiver;
 
 use http::Method;
 use serde_json::Value;

@@ -169,15 +169,8 @@ impl Everything {
             resolve: ResolveSetting::default(),
         }];
         world.ai = Some(AiSettings {
-            base: format!("http://{}/v1", model.address),
-            model: "small".to_owned(),
-            key_env: None,
-            dollars_per_million_question_tokens: String::new(),
-            dollars_per_million_answer_tokens: String::new(),
-            context_tokens: 8_192,
-            answer_tokens: 1_024,
             timeout: 5,
-            requests_in_flight: 4,
+            ..model.settings()
         });
         let site = FakeSite::start().await;
         let html = "text/html";

@@ -7,6 +7,17 @@ fn no_model() -> Value {
     json!({"used": false, "reason": "no model is configured"})
 }
 
+/// A server whose analysts find neither questions nor links.
+async fn app_that_finds_nothing() -> TestApp {
+    let qa = analyst_with("qa", &json!({"pairs": []}), &json!({"content": []}));
+    let links = analyst_with(
+        "filter_links",
+        &json!({"links": []}),
+        &json!({"relevant_urls": []}),
+    );
+    TestApp::of(world(&[&qa, &links])).await
+}
+
 #[tokio::test]
 async fn results_are_in_the_entries_of_their_pages() {
     let site = site().await;
@@ -102,13 +113,7 @@ async fn answers_are_one_object() {
 #[tokio::test]
 async fn what_had_no_effect_on_a_page_is_named_once_in_the_joined_answer() {
     let site = site().await;
-    let qa = analyst_with("qa", &json!({"pairs": []}), &json!({"content": []}));
-    let links = analyst_with(
-        "filter_links",
-        &json!({"links": []}),
-        &json!({"relevant_urls": []}),
-    );
-    let app = TestApp::of(world(&[&qa, &links])).await;
+    let app = app_that_finds_nothing().await;
     // Plain HTTP serves the pages, so no browser has use for a window.
     let more = json!({"request": "smart", "prompt": "hours", "limit": 2, "viewport": {"width": 900, "height": 700}});
     for path in [QA, LINKS] {
@@ -295,13 +300,7 @@ async fn invalid_parameters_are_named_in_the_error() {
 #[tokio::test]
 async fn a_crawl_without_pages_reports_the_reason() {
     let site = site().await;
-    let qa = analyst_with("qa", &json!({"pairs": []}), &json!({"content": []}));
-    let links = analyst_with(
-        "filter_links",
-        &json!({"links": []}),
-        &json!({"relevant_urls": []}),
-    );
-    let app = TestApp::of(world(&[&qa, &links])).await;
+    let app = app_that_finds_nothing().await;
     for path in [QA, LINKS] {
         let body = request(&site, json!({"budget": {"/": 0}}));
         let answer = app.post(path, &[], &body).await;

@@ -1,6 +1,5 @@
 //! The endpoints with the first-party analysts as they are shipped.
 
-use trawl::config::AiSettings;
 use trawl_tests::{ModelServer, ScriptedReply};
 
 use super::*;
@@ -136,17 +135,7 @@ async fn hallucinations_of_a_model_are_dropped() {
     ] {
         let server = ModelServer::start(reply).await;
         let mut world = World::new();
-        world.ai = Some(AiSettings {
-            base: format!("http://{}/v1", server.address),
-            model: "small".to_owned(),
-            key_env: None,
-            dollars_per_million_question_tokens: "1".to_owned(),
-            dollars_per_million_answer_tokens: "2".to_owned(),
-            context_tokens: 8_192,
-            answer_tokens: 500,
-            timeout: 2,
-            requests_in_flight: 4,
-        });
+        world.ai = Some(server.settings());
         let app = TestApp::of(world).await;
         for (path, key) in [(CONTACTS, "contacts"), (LABEL, "labels")] {
             let answer = app

@@ -17,15 +17,11 @@ async fn app_with(server: &ModelServer, guest: &Guest, context_tokens: u32) -> T
         .environment
         .push(("AI_KEY".to_owned(), KEY.to_owned()));
     world.ai = Some(AiSettings {
-        base: format!("http://{}/v1", server.address),
-        model: "small".to_owned(),
         key_env: Some("AI_KEY".to_owned()),
-        dollars_per_million_question_tokens: "1".to_owned(),
-        dollars_per_million_answer_tokens: "2".to_owned(),
         context_tokens,
         answer_tokens: 100,
         timeout: 1,
-        requests_in_flight: 4,
+        ..server.settings()
     });
     // The model's server is on loopback, which requests may not reach.
     world.allow_private = &["127.0.0.1/32"];
@@ -292,17 +288,7 @@ async fn requests_cannot_reach_the_models_server() {
     let server = ModelServer::start(ScriptedReply::Content("\"me\"".to_owned())).await;
     let mut world = world(&[&asking()]);
     world.allow_private = &[];
-    world.ai = Some(AiSettings {
-        base: format!("http://{}/v1", server.address),
-        model: "small".to_owned(),
-        key_env: None,
-        dollars_per_million_question_tokens: String::new(),
-        dollars_per_million_answer_tokens: String::new(),
-        context_tokens: 1_000,
-        answer_tokens: 100,
-        timeout: 1,
-        requests_in_flight: 1,
-    });
+    world.ai = Some(server.settings());
     let app = TestApp::of(world).await;
     let body =
         json!({"url": format!("http://{}/v1/chat/completions", server.address), "request": "http"});

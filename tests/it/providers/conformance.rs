@@ -2,14 +2,11 @@
 //! and without a socket.
 
 use trawl_plugins::{Plugins, PluginsConfig};
-use trawl_sdk::provider::Provider;
 use trawl_tests::World;
-use trawl_tests::conformance::{Native, check};
-use trawl_tests::vendors::{self, Vendor};
+use trawl_tests::conformance::check;
+use trawl_tests::vendors;
 
-fn native<P: Provider>(vendor: &dyn Vendor) -> Vec<String> {
-    check(&Native::<P>::ADAPTER, vendor)
-}
+use super::ADAPTERS;
 
 fn assert_none(wrong: &[String]) {
     assert!(
@@ -22,25 +19,10 @@ fn assert_none(wrong: &[String]) {
 
 #[test]
 fn all_adapters_conform_natively() {
-    let run: [fn(&dyn Vendor) -> Vec<String>; 11] = [
-        native::<provider_1::Zyte>,
-        native::<provider_2::ScrapingBee>,
-        native::<provider_3::ScraperApi>,
-        native::<provider_4::Scrapfly>,
-        native::<provider_5::ScrapeDo>,
-        native::<provider_6::ZenRows>,
-        native::<provider_7::BrightData>,
-        native::<provider_8::Apify>,
-        native::<provider_9::Browserless>,
-        native::<provider_10::Oxylabs>,
-        native::<provider_11::Decodo>,
-    ];
     let vendors = vendors::all();
-    assert_eq!(vendors.len(), run.len());
-    let wrong = run
-        .iter()
-        .zip(&vendors)
-        .flat_map(|(run, vendor)| run(vendor.as_ref()));
+    assert_eq!(vendors.len(), ADAPTERS.len());
+    let pairs = ADAPTERS.into_iter().zip(&vendors);
+    let wrong = pairs.flat_map(|(adapter, vendor)| check(adapter, vendor));
     assert_none(&wrong.collect::<Vec<_>>());
 }
 
@@ -62,6 +44,6 @@ fn all_adapters_conform_as_components() {
     let wrong = adapters
         .iter()
         .zip(&vendors)
-        .flat_map(|(adapter, vendor)| check(&***adapter, vendor.as_ref()));
+        .flat_map(|(adapter, vendor)| check(&***adapter, vendor));
     assert_none(&wrong.collect::<Vec<_>>());
 }

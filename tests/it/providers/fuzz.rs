@@ -8,8 +8,10 @@ use trawl_sdk::provider::{
     Abilities, Content, Description, Exchange, Failure, MEMO_BYTES_MAX, Page, Reply, Request,
     Screenshot, Step, Task, USD,
 };
-use trawl_tests::conformance::{Adapter, CASES, Native, ORIGIN, asked};
+use trawl_tests::conformance::{CASES, ORIGIN, asked};
 use trawl_tests::vendors;
+
+use super::ADAPTERS;
 
 /// Exchanges of one conversation, as the server allows.
 const EXCHANGES_MAX: usize = 12;
@@ -29,20 +31,6 @@ const VALUES: [&str; 8] = [
     "é",
 ];
 
-const ADAPTERS: [&dyn Adapter; 11] = [
-    &Native::<provider_1::Zyte>::ADAPTER,
-    &Native::<provider_2::ScrapingBee>::ADAPTER,
-    &Native::<provider_3::ScraperApi>::ADAPTER,
-    &Native::<provider_4::Scrapfly>::ADAPTER,
-    &Native::<provider_5::ScrapeDo>::ADAPTER,
-    &Native::<provider_6::ZenRows>::ADAPTER,
-    &Native::<provider_7::BrightData>::ADAPTER,
-    &Native::<provider_8::Apify>::ADAPTER,
-    &Native::<provider_9::Browserless>::ADAPTER,
-    &Native::<provider_10::Oxylabs>::ADAPTER,
-    &Native::<provider_11::Decodo>::ADAPTER,
-];
-
 #[test]
 fn replies() {
     trawl_fuzz::fuzz!("replies", |input| {
@@ -50,8 +38,8 @@ fn replies() {
         let number = recipe.below(ADAPTERS.len());
         let (adapter, vendor) = (ADAPTERS[number], vendors::all().swap_remove(number));
         let described = adapter.describe();
-        let case = recipe.one_of(CASES);
-        let task = task(case.url, &described, &mut recipe);
+        let case = recipe.one_of(CASES.as_slice());
+        let task = task(&case.url, &described, &mut recipe);
         let mut step = adapter.start(&task);
         for _ in 0..EXCHANGES_MAX {
             let exchange = match step {
@@ -59,8 +47,8 @@ fn replies() {
                 // Nothing was asked yet.
                 Step::Done(_) | Step::Failed(_) => return,
             };
-            check_exchange(&exchange, &described, case.key);
-            let answered = vendor.answer(&asked(&described, &exchange.request, case.key));
+            check_exchange(&exchange, &described, case.key());
+            let answered = vendor.answer(&asked(&described, &exchange.request, case.key()));
             let headers = answered.headers.into_iter();
             let mut reply = Reply {
                 status: answered.status,

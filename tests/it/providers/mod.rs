@@ -11,6 +11,7 @@ mod served;
 
 use serde_json::{Value, json};
 use trawl_tests::caller::nanodollars;
+use trawl_tests::conformance::{Adapter, Native};
 use trawl_tests::vendors::GOOD_KEY;
 use trawl_tests::{FakeSite, TestApp, VendorServer, World};
 
@@ -32,6 +33,21 @@ const NAMES: [(u32, &str); 9] = [
     (7, "PROVIDER7_API_TOKEN"),
     (8, "PROVIDER8_TOKEN"),
     (9, "PROVIDER9_TOKEN"),
+];
+
+/// All adapters, linked into this program.
+const ADAPTERS: [&dyn Adapter; 11] = [
+    &Native::<provider_1::Zyte>::ADAPTER,
+    &Native::<provider_2::ScrapingBee>::ADAPTER,
+    &Native::<provider_3::ScraperApi>::ADAPTER,
+    &Native::<provider_4::Scrapfly>::ADAPTER,
+    &Native::<provider_5::ScrapeDo>::ADAPTER,
+    &Native::<provider_6::ZenRows>::ADAPTER,
+    &Native::<provider_7::BrightData>::ADAPTER,
+    &Native::<provider_8::Apify>::ADAPTER,
+    &Native::<provider_9::Browserless>::ADAPTER,
+    &Native::<provider_10::Oxylabs>::ADAPTER,
+    &Native::<provider_11::Decodo>::ADAPTER,
 ];
 
 impl Stage {

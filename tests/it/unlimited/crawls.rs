@@ -12,17 +12,6 @@ use super::{
     with_seats,
 };
 
-/// A root that links to a few pages.
-fn add_pages(site: &FakeSite, pages: usize) -> String {
-    let links: String = (0..pages)
-        .map(|n| format!("<a href=\"/p/{n}\">{n}</a> "))
-        .collect();
-    for n in 0..pages {
-        site.put(&format!("/p/{n}"), "text/html", format!("<p>Page {n}</p>"));
-    }
-    site.put("/root", "text/html", format!("<p>Root {links}</p>"))
-}
-
 async fn ended(app: &TestApp, id: &str) -> Value {
     let began = Instant::now();
     loop {
@@ -38,7 +27,7 @@ async fn ended(app: &TestApp, id: &str) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_needs_one_slot_and_is_free() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
-    let seed = add_pages(&site, 12);
+    let seed = site.put_linked(12);
     let body = json!({"url": seed, "request": "http", "return_format": "text", "cache": false});
     let answer = app.post(CRAWL, &[], &body).await;
     assert_eq!((answer.status, concurrency(&answer)), (200, ("1", "1")));
@@ -87,7 +76,7 @@ async fn a_streaming_crawl_holds_its_slot_to_the_last_byte() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_background_crawl_holds_its_slot_while_it_runs() {
     let (app, site) = (with_seats(2).await, FakeSite::start().await);
-    let seed = add_pages(&site, 12);
+    let seed = site.put_linked(12);
     let body = json!({
         "url": seed, "request": "http", "return_format": "text", "cache": false, "run_in_background": true,
         "delay": 300, "webhooks": {"destination": site.url("/hook"), "on_credits_depleted": true},
@@ -128,7 +117,7 @@ async fn a_background_crawl_holds_its_slot_while_it_runs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_seeds_are_one_request() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
-    let seed = add_pages(&site, 2);
+    let seed = site.put_linked(2);
     let body = json!([
         {"url": seed, "request": "http", "run_in_background": true, "delay": 100},
         {"url": site.url("/p/0"), "request": "http", "run_in_background": true},

@@ -1,46 +1,32 @@
 //! The Unlimited plan uses a proxy pool of its own. Spec S27.
 
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::TcpStream;
 use trawl::config::{ProxySettings, ResolveSetting};
+use trawl_tests::http_server::{self, Listening};
 use trawl_tests::{TestApp, World};
 
 use super::{CRAWL, LINKS, SCRAPE};
 
-/// A forward proxy that answers every request itself, with its name in the text and in a link. It
-/// ends with the test.
-async fn proxy(name: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("bound"));
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut head = Vec::new();
-                let mut piece = [0; 4096];
-                while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-                    match stream.read(&mut piece).await {
-                        Ok(0) | Err(_) => return,
-                        Ok(count) => head.extend_from_slice(&piece[..count]),
-                    }
-                }
-                let body = format!("<p>through {name}</p><a href=/{name}></a>");
-                let length = body.len();
-                let answer = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-                );
-                // The client may have disconnected.
-                let _sent = stream.write_all(answer.as_bytes()).await;
-            });
+/// A forward proxy that answers every request itself, with its name in the text and in a link.
+async fn proxy(name: &'static str) -> Listening {
+    let answer = move |mut stream: TcpStream| async move {
+        if http_server::read(&mut stream).await.is_none() {
+            return;
         }
-    });
-    url
+        let body = format!("<p>through {name}</p><a href=/{name}></a>");
+        let headers = [("content-type", "text/html"), ("connection", "close")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        // The client may have disconnected.
+        let _sent = http_server::write(&mut stream, 200, &headers, body.as_bytes()).await;
+    };
+    Listening::start("127.0.0.1", answer).await
 }
 
-fn in_pool(pool: &str, url: String) -> ProxySettings {
+fn in_pool(pool: &str, proxy: &Listening) -> ProxySettings {
     ProxySettings {
         pool: pool.to_owned(),
-        url,
+        url: format!("http://{}", proxy.address),
         country: None,
         dollars_per_gigabyte: String::new(),
         resolve: ResolveSetting::default(),
@@ -50,11 +36,13 @@ fn in_pool(pool: &str, url: String) -> ProxySettings {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unlimited_requests_use_the_plans_own_proxy_pool() {
     let mut world = World::new();
-    world.proxies = vec![
-        in_pool("standard", proxy("standard").await),
-        in_pool("residential", proxy("residential").await),
-        in_pool("unlimited", proxy("unlimited").await),
-    ];
+    let pools = ["standard", "residential", "unlimited"];
+    let mut proxies = Vec::new();
+    for pool in pools {
+        proxies.push(proxy(pool).await);
+    }
+    let pools = pools.iter().zip(&proxies);
+    world.proxies = pools.map(|(pool, proxy)| in_pool(pool, proxy)).collect();
     let app = TestApp::of(world).await;
     app.app.billing().set_seats(&app.account, 2).await.unwrap();
     let page = json!({"url": "http://127.0.0.1:9/page", "request": "http", "return_format": "text",

@@ -54,13 +54,7 @@ async fn slots_are_free_after_a_kill() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_resumes_under_its_plan_with_its_slot() {
     let site = FakeSite::start().await;
-    let links: String = (0..40)
-        .map(|n| format!("<a href=\"/p/{n}\">{n}</a> "))
-        .collect();
-    let seed = site.put("/root", "text/html", links);
-    for n in 0..40 {
-        site.put(&format!("/p/{n}"), "text/html", format!("<p>{n}</p>"));
-    }
+    let seed = site.put_linked(40);
     let mut server = start("20");
     server.account(&["seats", "caller", "1"]);
     let body = json!({

@@ -10,23 +10,23 @@ use crate::vendors::{GOOD_KEY, IMAGE, Vendor};
 
 /// Runs every case and every set of features between an adapter and its vendor, and returns the
 /// differences from what is expected.
-pub fn check(adapter: &dyn Adapter, vendor: &dyn Vendor) -> Vec<String> {
+pub fn check(adapter: &dyn Adapter, vendor: &Vendor) -> Vec<String> {
     let described = adapter.describe();
     let mut wrong = Vec::new();
     if described.name != vendor.name() {
         wrong.push(format!("{} talks with {}", described.name, vendor.name()));
     }
-    for case in CASES {
-        for &javascript in case.javascript {
+    for case in CASES.iter() {
+        for &javascript in &case.javascript {
             if !abilities(&described, javascript).contains(case.needs) {
                 continue;
             }
             let expected = case.expected_of(&described.name, javascript);
             let task = Task {
                 javascript,
-                ..Task::new(case.url, ORIGIN)
+                ..Task::new(&case.url, ORIGIN)
             };
-            let conversation = converse(adapter, vendor, case.key, &task);
+            let conversation = converse(adapter, vendor, case.key(), &task);
             let found = differences(&described, &task, &conversation, expected).into_iter();
             let about = format!("{} {} javascript={javascript}", described.name, case.name);
             wrong.extend(found.map(|one| format!("{about}: {one}")));
@@ -53,7 +53,7 @@ fn abilities(described: &Description, javascript: bool) -> Abilities {
 fn check_features(
     adapter: &dyn Adapter,
     described: &Description,
-    vendor: &dyn Vendor,
+    vendor: &Vendor,
     javascript: bool,
     features: &[Feature],
 ) -> Vec<String> {
@@ -77,7 +77,7 @@ fn check_features(
         Ok(page) => {
             let echo = serde_json::from_slice(&conversation.body).unwrap_or_default();
             let mut found = echo_differences(&described.name, &task, &echo);
-            found.extend(cost_difference(described, &task, &page.cost, Bill::Usual));
+            found.extend(cost_difference(described, &task, &page.cost, &Bill::Usual));
             if page.screenshot.as_deref() != task.screenshot.map(|_| IMAGE.as_slice()) {
                 found.push(format!("screenshot {:?}", page.screenshot));
             }
@@ -96,7 +96,7 @@ fn differences(
     described: &Description,
     task: &Task,
     conversation: &Conversation,
-    expected: Expected,
+    expected: &Expected,
 ) -> Vec<String> {
     let (mut found, cost, bill) = match (&conversation.outcome, expected) {
         (
@@ -108,8 +108,8 @@ fn differences(
                 bill,
             },
         ) => {
-            let mut found = page_differences(described, task, got, moved_to);
-            if got.status != Some(status) {
+            let mut found = page_differences(described, task, got, moved_to.as_deref());
+            if got.status != Some(*status) {
                 found.push(format!("status {:?} instead of {status}", got.status));
             }
             if conversation.body != body.bytes() {
@@ -126,7 +126,7 @@ fn differences(
                 retry_after,
             },
         ) => {
-            let is_same = (got.class, got.retry_after) == (class, retry_after);
+            let is_same = (got.class, got.retry_after) == (*class, *retry_after);
             let found =
                 (!is_same).then(|| format!("{got:?} instead of {class:?}, {retry_after:?}"));
             (found.into_iter().collect(), &got.cost, bill)
@@ -200,7 +200,7 @@ fn cost_difference(
     described: &Description,
     task: &Task,
     cost: &Cost,
-    bill: Bill,
+    bill: &Bill,
 ) -> Option<String> {
     let declared = |unit: &String| unit == USD || described.units.contains(unit);
     let is_declared = cost

@@ -75,12 +75,7 @@ impl Adapter for ProviderPlugin {
 }
 
 /// Runs a task between an adapter and a vendor, as the host does, with no settings by the operator.
-pub fn converse(
-    adapter: &dyn Adapter,
-    vendor: &dyn Vendor,
-    key: &str,
-    task: &Task,
-) -> Conversation {
+pub fn converse(adapter: &dyn Adapter, vendor: &Vendor, key: &str, task: &Task) -> Conversation {
     let described = adapter.describe();
     let mut step = adapter.start(task);
     let mut last = Vec::new();
