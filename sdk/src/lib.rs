@@ -35,12 +35,10 @@ pub mod abi;
 pub mod analyst;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod arena;
-pub mod chunk;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;
 pub mod decoder;
-pub mod embedded;
 mod export;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod memory;
@@ -50,8 +48,6 @@ pub mod native;
 mod options;
 mod plugin;
 pub mod provider;
-#[cfg(feature = "rank")]
-pub mod rank;
 pub mod scan;
 #[cfg(feature = "testkit")]
 pub mod testkit;
@@ -59,7 +55,6 @@ mod types;
 pub mod view;
 #[cfg(feature = "xml")]
 pub mod xml;
-pub mod xpath;
 
 pub use plugin::{Chunker, Extractor, Filter, Format};
 pub use types::{Failure, Info, Needs, Output, Source, Span};

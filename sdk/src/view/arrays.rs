@@ -63,13 +63,15 @@ pub mod kind {
 }
 
 impl<'a> Arrays<'a> {
+    /// Whether a node is left after filtering.
     #[inline]
-    pub(crate) fn is_kept(&self, node: u32) -> bool {
+    pub fn is_kept(&self, node: u32) -> bool {
         node == 0 || self.kept.is_empty() || self.kept[node as usize / 8] & (1 << (node % 8)) != 0
     }
 
+    /// The name with this index in the name table.
     #[inline]
-    pub(crate) fn name(&self, entry: u32) -> &'a str {
+    pub fn name(&self, entry: u32) -> &'a str {
         let entry = entry as usize;
         let start = match entry {
             0 => 0,
@@ -78,13 +80,14 @@ impl<'a> Arrays<'a> {
         &self.name_text[start..self.name_ends[entry] as usize]
     }
 
+    /// The part of `text` from `start`, in bytes.
     #[inline]
-    pub(crate) fn text_of(&self, start: u32, length: u32) -> &'a str {
+    pub fn text_of(&self, start: u32, length: u32) -> &'a str {
         &self.text[start as usize..(start + length) as usize]
     }
 
     /// The nearest ancestor of `node` that has not been removed; ultimately the document.
-    pub(crate) fn parent(&self, node: u32) -> u32 {
+    pub fn parent(&self, node: u32) -> u32 {
         let mut parent = self.parents[node as usize];
         while !self.is_kept(parent) {
             parent = self.parents[parent as usize];
@@ -94,7 +97,7 @@ impl<'a> Arrays<'a> {
 
     /// The first remaining node in `from..end`, without descending into remaining nodes.
     #[inline]
-    pub(crate) fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
+    pub fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
         if self.kept.is_empty() {
             return (from < end).then_some(from);
         }

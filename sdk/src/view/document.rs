@@ -51,7 +51,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The underlying arrays, for hosts and benchmarks.
+    /// The underlying arrays, for hosts, benchmarks and libraries that read them.
     #[doc(hidden)]
     pub fn arrays(&self) -> Arrays<'a> {
         self.arrays
@@ -250,7 +250,9 @@ impl<'a> Document<'a> {
         })
     }
 
-    pub(crate) fn previous_sibling(&self, node: u32) -> Option<u32> {
+    /// The previous sibling of the node with this index, for libraries that read the arrays.
+    #[doc(hidden)]
+    pub fn previous_sibling(&self, node: u32) -> Option<u32> {
         let previous = self
             .previous
             .get_or_init(|| self.arrays.previous_siblings());

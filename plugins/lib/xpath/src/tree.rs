@@ -7,8 +7,8 @@ use super::XPathError;
 use super::ast::{Axis, Test};
 use super::axes::Marks;
 use super::pool::{Pool, Text};
-use crate::view::arrays::{Arrays, kind};
-use crate::view::{Document, Node, Steps};
+use trawl_sdk::view::arrays::{Arrays, kind};
+use trawl_sdk::view::{Document, Node, Steps};
 
 /// A node, or an attribute of an element. Sorts in document order, with attributes after their
 /// element and before its children.
@@ -94,7 +94,7 @@ impl<'a> Tree<'a> {
     ) -> Self {
         let document = node.document();
         let arrays = document.arrays();
-        let mut root = node.index;
+        let mut root = node.index();
         while root != 0 && arrays.kinds[root as usize] != kind::TEMPLATE_CONTENTS {
             root = arrays.parent(root);
         }
