@@ -30,8 +30,6 @@
 //! a plugin on a page in a test. The guide is `README.md`.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
-#[cfg(not(target_arch = "wasm32"))]
-pub mod abi;
 pub mod analyst;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod arena;
@@ -55,6 +53,9 @@ mod types;
 pub mod view;
 #[cfg(feature = "xml")]
 pub mod xml;
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use trawl_contract::abi;
 
 pub use plugin::{Chunker, Extractor, Filter, Format};
 pub use types::{Failure, Info, Needs, Output, Source, Span};

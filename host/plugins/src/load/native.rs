@@ -1,6 +1,6 @@
 //! Plugins as shared libraries: trusted native code behind the same traits. Requires
 //! `allow_native = true` in the manifest. Size limits apply; time and memory limits cannot be
-//! enforced. The interface is `trawl_sdk::abi`.
+//! enforced. The interface is `trawl_contract::abi`.
 #![expect(unsafe_code, reason = "a shared library is called through C functions")]
 
 use std::io::Write;
@@ -11,8 +11,8 @@ use std::time::Instant;
 use libloading::Library;
 use serde::Deserialize;
 
+use trawl_contract::abi;
 use trawl_model::PluginKind;
-use trawl_sdk::abi;
 
 use super::opened::Opened;
 use crate::call::plugin::Measured;

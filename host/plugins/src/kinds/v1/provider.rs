@@ -1,8 +1,8 @@
-//! Providers in version 1 of their contract: conversions between the SDK's types, which the host
-//! uses, and the bindings'.
+//! Providers in version 1 of their contract: conversions between the contract's types, which the
+//! host uses, and the bindings'.
 
-use trawl_sdk::provider as sdk;
-use trawl_sdk::provider::{
+use trawl_contract::provider as contract;
+use trawl_contract::provider::{
     Abilities, Charged, Class, Content, Credential, Description, Pool, Screenshot, Step,
 };
 
@@ -44,7 +44,7 @@ pub(crate) fn open_provider(component: LinkedComponent) -> Result<Opened, Fault>
 }
 
 impl Converse for Export<wit::GuestIndices> {
-    fn start(&self, task: &sdk::Task) -> Measured<Step> {
+    fn start(&self, task: &contract::Task) -> Measured<Step> {
         let lent = Lent::of(task);
         self.component.call(|store, instance| {
             let exports = self.indices.load(&mut *store, instance)?;
@@ -52,7 +52,12 @@ impl Converse for Export<wit::GuestIndices> {
         })
     }
 
-    fn resume(&self, task: &sdk::Task, memo: &[u8], reply: &sdk::Reply<'_>) -> Measured<Step> {
+    fn resume(
+        &self,
+        task: &contract::Task,
+        memo: &[u8],
+        reply: &contract::Reply<'_>,
+    ) -> Measured<Step> {
         let lent = Lent::of(task);
         let headers = pairs(&reply.headers);
         self.component.call(|store, instance| {
@@ -77,14 +82,14 @@ struct Lent<'a> {
 }
 
 impl<'a> Lent<'a> {
-    fn of(task: &'a sdk::Task) -> Self {
+    fn of(task: &'a contract::Task) -> Self {
         Self {
             headers: pairs(&task.headers),
             cookies: pairs(&task.cookies),
         }
     }
 
-    fn task(&'a self, task: &'a sdk::Task) -> wit::Task<'a> {
+    fn task(&'a self, task: &'a contract::Task) -> wit::Task<'a> {
         wit::Task {
             url: &task.url,
             method: &task.method,
@@ -170,7 +175,7 @@ fn abilities(description: wit::Abilities) -> Abilities {
 impl From<wit::Step> for Step {
     fn from(step: wit::Step) -> Self {
         match step {
-            wit::Step::Send(exchange) => Self::Send(Box::new(sdk::Exchange {
+            wit::Step::Send(exchange) => Self::Send(Box::new(contract::Exchange {
                 request: exchange.request.into(),
                 delay_ms: exchange.delay_ms,
                 memo: exchange.memo,
@@ -182,7 +187,7 @@ impl From<wit::Step> for Step {
     }
 }
 
-impl From<wit::Request> for sdk::Request {
+impl From<wit::Request> for contract::Request {
     fn from(request: wit::Request) -> Self {
         let lift = |credential| match credential {
             wit::Credential::Query((parameter, name)) => Credential::Query(parameter, name),
@@ -201,7 +206,7 @@ impl From<wit::Request> for sdk::Request {
     }
 }
 
-impl From<wit::Page> for sdk::Page {
+impl From<wit::Page> for contract::Page {
     fn from(page: wit::Page) -> Self {
         Self {
             content: match page.content {
@@ -227,7 +232,7 @@ impl From<wit::Page> for sdk::Page {
     }
 }
 
-impl From<wit::Failure> for sdk::Failure {
+impl From<wit::Failure> for contract::Failure {
     fn from(failure: wit::Failure) -> Self {
         Self {
             class: match failure.class {
@@ -254,9 +259,9 @@ impl From<wit::Failure> for sdk::Failure {
     }
 }
 
-impl From<wit::Cost> for sdk::Cost {
+impl From<wit::Cost> for contract::Cost {
     fn from(cost: wit::Cost) -> Self {
-        let lift = |quantity: wit::Quantity| sdk::Quantity {
+        let lift = |quantity: wit::Quantity| contract::Quantity {
             unit: quantity.unit,
             billionths: quantity.billionths,
         };
