@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 use trawl_document::{Document, ParseLimits};
 use url::Url;
 
-use crate::corpus::arrays;
 use crate::table::{self, Row};
 
 /// Goals for precision and recall: of e-mail addresses, and of phone numbers.
@@ -141,7 +140,7 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
 }
 
 fn find(page: &Page) -> Found {
-    let document = trawl_sdk::Document::new(arrays(&page.document));
+    let document = trawl_sdk::Document::new(page.document.arrays(&[]));
     analyst_contacts::find(&document, &page.text, &Options::default())
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use trawl_sdk::view::arrays::Arrays;
 
 use anyhow::Context;
 
@@ -64,28 +63,4 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// Root folder of the repository this program was built from.
 pub(crate) fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// View of a parsed page for natively linked plugins.
-pub(crate) fn arrays(document: &trawl_document::Document) -> Arrays<'_> {
-    Arrays {
-        url: &document.url,
-        base: &document.base,
-        media_type: &document.media_type,
-        quirks: document.quirks,
-        kinds: &document.kinds,
-        parents: &document.parents,
-        ends: &document.ends,
-        names: &document.names,
-        starts: &document.starts,
-        counts: &document.counts,
-        attribute_names: &document.attribute_names,
-        attribute_starts: &document.attribute_starts,
-        attribute_lengths: &document.attribute_lengths,
-        name_text: &document.name_text,
-        name_ends: &document.name_ends,
-        name_spaces: &document.name_spaces,
-        text: &document.text,
-        kept: &[],
-    }
 }

@@ -3,7 +3,6 @@
 use trawl_document::{Page, ParseLimits};
 use trawl_model::urls;
 use trawl_sdk::Document;
-use trawl_sdk::view::arrays::Arrays;
 
 /// A parsed page.
 pub(crate) struct Parsed(trawl_document::Document);
@@ -21,26 +20,6 @@ impl Parsed {
 
     /// The page as plugins see it.
     pub(crate) fn document(&self) -> Document<'_> {
-        let page = &self.0;
-        Document::new(Arrays {
-            url: &page.url,
-            base: &page.base,
-            media_type: &page.media_type,
-            quirks: page.quirks,
-            kinds: &page.kinds,
-            parents: &page.parents,
-            ends: &page.ends,
-            names: &page.names,
-            starts: &page.starts,
-            counts: &page.counts,
-            attribute_names: &page.attribute_names,
-            attribute_starts: &page.attribute_starts,
-            attribute_lengths: &page.attribute_lengths,
-            name_text: &page.name_text,
-            name_ends: &page.name_ends,
-            name_spaces: &page.name_spaces,
-            text: &page.text,
-            kept: &[],
-        })
+        Document::new(self.0.arrays(&[]))
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use url::Url;
 
-use super::arrays::Arrays;
+use super::arrays::{Arrays, previous_siblings};
 use super::base::Base;
 use super::names::Names;
 use super::{Descendants, Element, Kind, Node, Select, Selector, SelectorError, Tag, shown};
@@ -255,7 +255,7 @@ impl<'a> Document<'a> {
     pub fn previous_sibling(&self, node: u32) -> Option<u32> {
         let previous = self
             .previous
-            .get_or_init(|| self.arrays.previous_siblings());
+            .get_or_init(|| previous_siblings(&self.arrays));
         Some(previous[node as usize]).filter(|&sibling| sibling != 0)
     }
 }
