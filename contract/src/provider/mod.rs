@@ -4,6 +4,7 @@
 //! The types are the records of the contract with what a Rust program makes of them: a builder for
 //! each, `Option<bool>` for three states, and the forms in which services take a task's parts.
 
+mod bindings;
 mod cost;
 mod countries;
 mod describe;
