@@ -55,6 +55,7 @@ pub mod view;
 pub mod xml;
 
 #[cfg(not(target_arch = "wasm32"))]
+#[doc(inline)]
 pub use trawl_contract::abi;
 
 pub use plugin::{Chunker, Extractor, Filter, Format};

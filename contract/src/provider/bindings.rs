@@ -99,7 +99,10 @@ macro_rules! convert_answers {
     (@flags $from:ident $to:ident $name:ident: $($flag:ident)*) => {
         impl From<$from::$name> for $to::$name {
             fn from(flags: $from::$name) -> Self {
-                let pairs = [$(($from::$name::$flag, Self::$flag)),*];
+                // One that is missing here does not compile.
+                const N_FLAGS: usize = $crate::provider::$name::NAMED.len();
+                let pairs: [($from::$name, Self); N_FLAGS] =
+                    [$(($from::$name::$flag, Self::$flag)),*];
                 let among = pairs.into_iter().filter(|(flag, _)| flags.contains(*flag));
                 among.fold(Self::empty(), |all, (_, flag)| all | flag)
             }

@@ -70,6 +70,7 @@ use serde::de::DeserializeOwned;
 use crate::{Failure, Info};
 pub use question::{Question, Reply};
 pub use task::{Finding, Model, Subject, Task};
+#[doc(inline)]
 pub use trawl_contract::analyst::{
     MEMO_BYTES_MAX, MESSAGES_MAX, Message, QUESTION_BYTES_MAX, QUESTIONS_MAX, Role,
     SCHEMA_BYTES_MAX,

@@ -45,6 +45,7 @@ mod words;
 
 use serde::de::DeserializeOwned;
 
+#[doc(inline)]
 pub use trawl_contract::provider::{
     Abilities, Charged, Class, Content, Cost, Credential, Description, Exchange, Failure,
     MEMO_BYTES_MAX, Mode, Named, Page, Pool, ProxyStatus, Quantity, Reply, Request, Screenshot,

@@ -1,6 +1,7 @@
 //! The parallel arrays of `wit/document/1`, borrowed. Used by the glue and by hosts; authors use
 //! [`Document`](super::Document).
 
+#[doc(inline)]
 pub use trawl_contract::document::{Arrays, kind, namespace};
 
 /// For each remaining node the index of its previous sibling, 0 for none. One pass over the page.
