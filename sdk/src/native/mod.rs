@@ -221,17 +221,15 @@ unsafe fn arrays(document: &abi::Document) -> Arrays<'_> {
     }
     macro_rules! arrays {
         ($($(#[$doc:meta])* $name:ident: $slice:tt,)*) => {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                Arrays {
-                    quirks: document.quirks != 0,
-                    $($name: lift!($slice document.$name),)*
-                    kept: slice(&document.kept),
-                }
+            Arrays {
+                quirks: document.quirks != 0,
+                $($name: lift!($slice document.$name),)*
+                kept: slice(&document.kept),
             }
         };
     }
-    document_fields!(each arrays)
+    // SAFETY: guaranteed by the caller.
+    unsafe { document_fields!(each arrays) }
 }
 
 /// # Safety
