@@ -11,3 +11,5 @@ pub mod abi;
 pub mod analyst;
 pub mod document;
 pub mod provider;
+#[cfg(test)]
+mod tests;

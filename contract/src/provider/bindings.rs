@@ -2,8 +2,8 @@
 
 /// Implements `From` for what an adapter says, between two modules with the contract's types. The
 /// host lifts it from its bindings, `convert_answers!(wit => contract)`, and the SDK lowers it to
-/// its own, `convert_answers!(contract => wit)`: where both have the same cases and fields, one text
-/// serves both directions. The caller adds `From` for `Credential`.
+/// its own, `convert_answers!(contract => wit)`: where both have the same cases and fields, one
+/// text serves both directions. The caller adds `From` for `Credential`.
 #[macro_export]
 macro_rules! convert_answers {
     ($from:ident => $to:ident) => {
