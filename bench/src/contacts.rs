@@ -141,7 +141,7 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
 }
 
 fn find(page: &Page) -> Found {
-    let document = trawl_sdk::Document::new(arrays(&page.document));
+    let document = trawl_sdk::Document::new(page.document.arrays(&[]));
     analyst_contacts::find(&document, &page.text, &Options::default())
 }
 

@@ -139,7 +139,7 @@ fn chunker<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
 fn native_format<F: Format>() -> Call<'static> {
     Box::new(|page| {
         let rendered = F::render(
-            &trawl_sdk::Document::new(arrays(&page.document)),
+            &trawl_sdk::Document::new(page.document.arrays(&[])),
             source(page),
             F::Options::default(),
         );
@@ -154,7 +154,7 @@ fn native_format<F: Format>() -> Call<'static> {
 fn native_extractor<E: Extractor>() -> Call<'static> {
     Box::new(|page| {
         let extracted = E::extract(
-            &trawl_sdk::Document::new(arrays(&page.document)),
+            &trawl_sdk::Document::new(page.document.arrays(&[])),
             source(page),
             E::Options::default(),
         );

@@ -5,14 +5,22 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Embedded directories, and the extension of their files.
-const EMBEDDED: [(&str, &str); 3] = [("sdk", "rs"), ("wit", "wit"), ("docs", "md")];
+const EMBEDDED: [(&str, &str); 4] = [
+    ("contract", "rs"),
+    ("sdk", "rs"),
+    ("wit", "wit"),
+    ("docs", "md"),
+];
+
+/// Embedded manifests.
+const MANIFESTS: [&str; 2] = ["contract/Cargo.toml", "sdk/Cargo.toml"];
 
 /// The crate below `sdk/` that builds plugins: it is linked into the binary.
 const EXCLUDED: &str = "sdk/build";
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files = vec![root.join("sdk/Cargo.toml")];
+    let mut files = Vec::from(MANIFESTS.map(|manifest| root.join(manifest)));
     for (directory, extension) in EMBEDDED {
         println!("cargo::rerun-if-changed={}", root.join(directory).display());
         collect(

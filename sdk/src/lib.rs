@@ -30,17 +30,13 @@
 //! a plugin on a page in a test. The guide is `README.md`.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
-#[cfg(not(target_arch = "wasm32"))]
-pub mod abi;
 pub mod analyst;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod arena;
-pub mod chunk;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;
 pub mod decoder;
-pub mod embedded;
 mod export;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod memory;
@@ -50,8 +46,6 @@ pub mod native;
 mod options;
 mod plugin;
 pub mod provider;
-#[cfg(feature = "rank")]
-pub mod rank;
 pub mod scan;
 #[cfg(feature = "testkit")]
 pub mod testkit;
@@ -59,7 +53,10 @@ mod types;
 pub mod view;
 #[cfg(feature = "xml")]
 pub mod xml;
-pub mod xpath;
+
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(inline)]
+pub use trawl_contract::abi;
 
 pub use plugin::{Chunker, Extractor, Filter, Format};
 pub use types::{Failure, Info, Needs, Output, Source, Span};

@@ -1,8 +1,8 @@
 //! XPath: the results of expressions on pages. The judge is libxml2.
 
 use serde_json::json;
-use trawl_sdk::xpath::{Item, Value, XPath};
 use trawl_sdk::{Document, Kind};
+use trawl_xpath::{Item, Value, XPath};
 
 use crate::draw::Draw;
 use crate::pages::Page;

@@ -9,6 +9,8 @@ use crate::workspace::{self, Metadata};
 
 /// Folders of the workspace whose packages are plugins.
 const FOLDERS: [&str; 2] = ["plugins", "providers"];
+/// Folder among them whose packages are libraries of plugins.
+const LIBRARIES: &str = "plugins/lib";
 
 /// Names of [`Way`] on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -46,15 +48,16 @@ pub(crate) fn build(way: Option<WayName>) -> anyhow::Result<()> {
 
 /// Names of the workspace's plugin packages.
 fn packages(metadata: &Metadata, root: &Path) -> Vec<String> {
-    let is_plugin = |manifest: &Path| {
-        FOLDERS
-            .iter()
-            .any(|folder| manifest.starts_with(root.join(folder)))
-    };
     let plugins = metadata
         .members()
-        .filter(|package| is_plugin(&package.manifest_path));
+        .filter(|package| is_plugin(&package.manifest_path, root));
     plugins.map(|package| package.name.clone()).collect()
+}
+
+/// Whether a manifest is a plugin's.
+fn is_plugin(manifest: &Path, root: &Path) -> bool {
+    let is_below = |folder: &str| manifest.starts_with(root.join(folder));
+    FOLDERS.into_iter().any(is_below) && !is_below(LIBRARIES)
 }
 
 fn in_words(component: &Component, root: &Path) -> String {
@@ -64,4 +67,19 @@ fn in_words(component: &Component, root: &Path) -> String {
         path.display(),
         component.bytes.div_ceil(1024)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_of_plugins_are_not_built_as_components() {
+        let root = Path::new("/w");
+        let check = |manifest: &str| is_plugin(&root.join(manifest), root);
+        assert!(check("plugins/format-html/Cargo.toml"));
+        assert!(check("providers/provider-1/Cargo.toml"));
+        assert!(!check("plugins/lib/chunk/Cargo.toml"));
+        assert!(!check("host/plugins/Cargo.toml"));
+    }
 }

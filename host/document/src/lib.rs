@@ -40,76 +40,24 @@ pub use plain::{empty, plain};
 pub use scan::{LINKS_MAX, Refresh, attribute_value, refresh, scan, scan_with_anchors};
 pub use xml::is_xml_type;
 
-/// A parsed page. The arrays and their meaning are defined by the record `document` in
-/// `wit/document/1`; the node selection of filters is passed along separately.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Document {
-    /// URL of the page after redirects.
-    pub url: String,
-    /// What relative URLs resolve against: the first `<base href>`, otherwise the same as `url`.
-    pub base: String,
-    /// Media type, lower case, without parameters.
-    pub media_type: String,
-    /// Whether the page is in quirks mode.
-    pub quirks: bool,
-    /// Kind of each node, see [`kind`].
-    pub kinds: Vec<u8>,
-    /// Index of each node's parent; the document is its own.
-    pub parents: Vec<u32>,
-    /// Index one past each node's subtree.
-    pub ends: Vec<u32>,
-    /// Index of an element's name in the name table.
-    pub names: Vec<u32>,
-    /// First attribute of an element; first byte in `text` of text, comments and processing
-    /// instructions.
-    pub starts: Vec<u32>,
-    /// Number of attributes of an element; bytes of text, comments and processing instructions.
-    pub counts: Vec<u32>,
-    /// Index of each attribute's name in the name table.
-    pub attribute_names: Vec<u32>,
-    /// Offset of each attribute's value in `text`.
-    pub attribute_starts: Vec<u32>,
-    /// Bytes of each attribute's value.
-    pub attribute_lengths: Vec<u32>,
-    /// All names one after another; entry 0 of the table is the empty name.
-    pub name_text: String,
-    /// Offset one past each name's last byte in `name_text`.
-    pub name_ends: Vec<u32>,
-    /// Namespace of each name, see [`namespace`].
-    pub name_spaces: Vec<u8>,
-    /// Text of text nodes, comments and attribute values.
-    pub text: String,
+pub use trawl_contract::document::{kind, namespace};
+
+use trawl_contract::document_fields;
+
+macro_rules! document {
+    ($($(#[$doc:meta])* $name:ident: $slice:tt,)*) => {
+        /// A parsed page. The arrays and their meaning are defined by the record `document` in
+        /// `wit/document/1`; the node selection of filters is passed along separately.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct Document {
+            /// Whether the page is in quirks mode.
+            pub quirks: bool,
+            $($(#[$doc])* pub $name: <$slice as ToOwned>::Owned,)*
+        }
+    };
 }
 
-/// Node kinds, as numbered by the contract.
-pub mod kind {
-    /// The document itself, node 0.
-    pub const DOCUMENT: u8 = 0;
-    /// A doctype.
-    pub const DOCTYPE: u8 = 1;
-    /// An element.
-    pub const ELEMENT: u8 = 2;
-    /// A text node.
-    pub const TEXT: u8 = 3;
-    /// A comment.
-    pub const COMMENT: u8 = 4;
-    /// The contents of a `<template>`, child of that element.
-    pub const TEMPLATE_CONTENTS: u8 = 5;
-    /// A processing instruction.
-    pub const PROCESSING_INSTRUCTION: u8 = 6;
-}
-
-/// Namespaces of names, as numbered by the contract.
-pub mod namespace {
-    /// HTML elements, and attributes without a namespace.
-    pub const HTML: u8 = 0;
-    /// SVG.
-    pub const SVG: u8 = 1;
-    /// MathML.
-    pub const MATHML: u8 = 2;
-    /// Anything else.
-    pub const OTHER: u8 = 3;
-}
+document_fields! { each document }
 
 #[cfg(test)]
 mod fuzz;

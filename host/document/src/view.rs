@@ -1,11 +1,19 @@
 //! The few lookups in a document that the host needs itself.
 
+use trawl_contract::document::Arrays;
+use trawl_contract::document_fields;
 use url::Url;
 
 use super::resolve::join;
 use super::{Document, kind};
 
 impl Document {
+    /// The page as plugins get it, with the mask of the nodes that filters left; empty means all.
+    #[must_use]
+    pub fn arrays<'a>(&'a self, kept: &'a [u8]) -> Arrays<'a> {
+        document_fields!(borrow self, kept)
+    }
+
     /// Name of an element or doctype; empty for other nodes.
     ///
     /// # Panics

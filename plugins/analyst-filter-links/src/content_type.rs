@@ -1,7 +1,7 @@
 //! Content type of the page a link leads to, judged by URL and anchor text.
 
 use serde::Serialize;
-use trawl_sdk::rank::{Region, each_word, fold};
+use trawl_rank::{Region, each_word, fold};
 
 use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;

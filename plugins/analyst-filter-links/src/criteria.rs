@@ -1,6 +1,6 @@
 //! Parses a prompt: query words, content types, file types, and exclusions.
 
-use trawl_sdk::rank::{each_word, fold};
+use trawl_rank::{each_word, fold};
 
 use crate::content_type::ContentType;
 use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler, type_word};

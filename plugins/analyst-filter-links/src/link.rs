@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trawl_sdk::rank::{Region, flat_text};
+use trawl_rank::{Region, flat_text};
 use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
 /// Maximum number of links per page; the rest is ignored.

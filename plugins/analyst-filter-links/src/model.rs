@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use trawl_rank::{DATA_NOTE, Room, data, squeeze};
 use trawl_sdk::analyst::{Model, Question, Reply};
-use trawl_sdk::rank::{DATA_NOTE, Room, data, squeeze};
 
 use crate::ranking::{RankedLink, rounded};
 

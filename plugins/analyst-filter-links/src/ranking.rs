@@ -1,8 +1,8 @@
 //! Scores links, decides relevance and gives reasons.
 
 use serde::{Deserialize, Serialize, Serializer};
+use trawl_rank::{Bm25, Language, Region, Vocabulary, each_word};
 use trawl_sdk::Document;
-use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary, each_word};
 
 use crate::Request;
 use crate::content_type::{Classification, ContentType, is_social};
@@ -324,7 +324,7 @@ fn has_word(text: &str, word: &str) -> bool {
         .filter(|stem| stem.len() > 3)
         .unwrap_or(word);
     let mut found = false;
-    trawl_sdk::rank::each_word(text, |own| {
+    trawl_rank::each_word(text, |own| {
         let rest = own.strip_prefix(stem);
         found |= rest.is_some_and(|rest| rest.len() <= 2);
     });

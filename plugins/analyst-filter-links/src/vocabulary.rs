@@ -1,7 +1,7 @@
 //! Vocabulary of prompts: file types, page types, and words without topical meaning. Accents are
 //! folded.
 
-use trawl_sdk::rank::{Language, fold};
+use trawl_rank::{Language, fold};
 
 use crate::content_type::ContentType;
 

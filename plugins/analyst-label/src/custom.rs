@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trawl_sdk::rank::{Vocabulary, each_word, fold};
+use trawl_rank::{Vocabulary, each_word, fold};
 
 use crate::choose::{Assignment, Support, confidences, quote, reason, rounded, saturation};
 use crate::evidence::{Evidence, Hits};

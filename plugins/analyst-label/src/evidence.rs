@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use trawl_sdk::embedded;
-use trawl_sdk::rank::{Block, BlockKind, Language, Region, blocks, each_word, fold};
+use trawl_rank::{Block, BlockKind, Language, Region, blocks, each_word, fold};
 use trawl_sdk::{Document, Tag};
 
 use crate::taxonomy::{TermId, phrases_of, terms_of};
@@ -147,9 +146,10 @@ impl Evidence {
                 _ => {}
             }
         }
-        let values = embedded::json_ld(document);
-        for item in embedded::items(&values) {
-            self.types.extend(embedded::types(item).map(str::to_owned));
+        let values = trawl_embedded::json_ld(document);
+        for item in trawl_embedded::items(&values) {
+            self.types
+                .extend(trawl_embedded::types(item).map(str::to_owned));
             for key in [
                 "articleSection",
                 "keywords",
@@ -158,13 +158,13 @@ impl Evidence {
                 "recipeCategory",
                 "servesCuisine",
             ] {
-                if let Some(text) = item.get(key).and_then(embedded::string) {
+                if let Some(text) = item.get(key).and_then(trawl_embedded::string) {
                     self.read(text, Place::Section);
                 }
             }
-            if embedded::has_type(item, &["ListItem"]) {
+            if trawl_embedded::has_type(item, &["ListItem"]) {
                 let inner = item.get("item").and_then(|inner| inner.get("name"));
-                if let Some(text) = item.get("name").or(inner).and_then(embedded::string) {
+                if let Some(text) = item.get("name").or(inner).and_then(trawl_embedded::string) {
                     self.read(text, Place::Section);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trawl_sdk::rank::{Language, Region, flat_text};
+use trawl_rank::{Language, Region, flat_text};
 use trawl_sdk::{Document, Element, Kind, Node, Tag};
 
 use crate::pair::{From, Pair, QUESTION_CHARS_MAX};

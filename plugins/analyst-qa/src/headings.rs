@@ -1,6 +1,6 @@
 //! Questions in headings, and definition lists.
 
-use trawl_sdk::rank::{Block, BlockKind, Language, Region};
+use trawl_rank::{Block, BlockKind, Language, Region};
 use trawl_sdk::{Element, Tag};
 
 use crate::pair::{ANSWER_CHARS_MAX, From, Pair, QUESTION_CHARS_MAX, is_marked_question};

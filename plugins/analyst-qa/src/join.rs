@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trawl_rank::Language;
 use trawl_sdk::analyst::Finding;
-use trawl_sdk::rank::Language;
 
 use crate::Options;
 use crate::pair::{Distinct, From, Pair};

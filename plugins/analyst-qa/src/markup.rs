@@ -1,8 +1,8 @@
 //! Questions and answers in structured data: schema.org as JSON-LD, microdata and RDFa.
 
 use serde_json::{Map, Value};
-use trawl_sdk::embedded::{self, decode_entities};
-use trawl_sdk::rank::{flat_text, squeeze};
+use trawl_embedded::decode_entities;
+use trawl_rank::{flat_text, squeeze};
 use trawl_sdk::{Document, Element, Node};
 
 use crate::pair::{From, Pair};
@@ -19,8 +19,9 @@ pub(crate) fn pairs(document: &Document<'_>) -> Vec<Pair> {
 }
 
 fn in_json(document: &Document<'_>) -> Vec<Pair> {
-    let values = embedded::json_ld(document);
-    let questions = embedded::items(&values).filter(|item| embedded::has_type(item, &["Question"]));
+    let values = trawl_embedded::json_ld(document);
+    let questions =
+        trawl_embedded::items(&values).filter(|item| trawl_embedded::has_type(item, &["Question"]));
     let pairs = questions.filter_map(|item| {
         let question = text_of(item, &["name", "text"])?;
         let answer = ["acceptedAnswer", "suggestedAnswer"]
@@ -44,7 +45,7 @@ fn answer_of(value: &Value) -> Option<String> {
 fn text_of(item: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     let texts = keys
         .iter()
-        .filter_map(|key| embedded::string(item.get(*key)?));
+        .filter_map(|key| trawl_embedded::string(item.get(*key)?));
     texts.map(plain).find(|text| !text.is_empty())
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use trawl_rank::{DATA_NOTE, Room, data, holds, squeeze};
 use trawl_sdk::analyst::{Model, Question, Reply};
-use trawl_sdk::rank::{DATA_NOTE, Room, data, holds, squeeze};
 
 use crate::Options;
 use crate::page::Page;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use trawl_rank::{Block, BlockKind, Language, Passage, Region, blocks, passages, squeeze};
 use trawl_sdk::Document;
-use trawl_sdk::rank::{Block, BlockKind, Language, Passage, Region, blocks, passages, squeeze};
 
 use crate::pair::{Distinct, From, Pair};
 use crate::question::{is_asked, is_question};
@@ -195,7 +195,7 @@ fn factor(region: Region) -> f32 {
 
 fn is_answer(passage: &Ranked) -> bool {
     passage.text.split_whitespace().count() >= PASSAGE_WORDS_MIN
-        || passage.text.chars().any(trawl_sdk::rank::is_spaceless)
+        || passage.text.chars().any(trawl_rank::is_spaceless)
 }
 
 /// Turns a passage into a pair: its question is the passage's heading if that is a question,

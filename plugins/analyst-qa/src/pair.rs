@@ -1,7 +1,7 @@
 //! Question and answer pairs.
 
 use serde::{Deserialize, Serialize};
-use trawl_sdk::rank::{Shingles, cut, squeeze};
+use trawl_rank::{Shingles, cut, squeeze};
 
 /// Maximum question length in characters.
 pub(crate) const QUESTION_CHARS_MAX: usize = 300;

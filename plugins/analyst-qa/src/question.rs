@@ -1,6 +1,6 @@
 //! Recognizes questions.
 
-use trawl_sdk::rank::{Language, each_word};
+use trawl_rank::{Language, each_word};
 
 /// Maximum number of words in a question without a question mark.
 const WORDS_MAX: usize = 16;

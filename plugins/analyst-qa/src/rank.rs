@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
-use trawl_sdk::rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
+use trawl_rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
 
 /// BM25 field weights: question or heading, answer.
 const WEIGHTS: [f32; 2] = [1.6, 1.0];

@@ -213,7 +213,7 @@ fn answers_are_verbatim_bounded_and_deduplicated() {
         "<main><h2>What is long?</h2><p>{long}</p><h2>What is long?</h2><p>{long}</p>{SHOP}"
     );
     let page = testkit::page(&html);
-    let text = trawl_sdk::rank::squeeze(&page.document().text());
+    let text = trawl_rank::squeeze(&page.document().text());
     let answer = page
         .analyse::<Qa>(json!({"count": 100}))
         .expect("an answer");
@@ -222,7 +222,7 @@ fn answers_are_verbatim_bounded_and_deduplicated() {
     for pair in pairs {
         let answer = pair["answer"].as_str().expect("a text");
         assert!(answer.chars().count() <= crate::pair::ANSWER_CHARS_MAX && answer.ends_with('.'));
-        assert!(trawl_sdk::rank::holds(&text, answer), "{answer}");
+        assert!(trawl_rank::holds(&text, answer), "{answer}");
     }
     assert_eq!(
         analyse(SHOP, json!({"count": 1, "prompt": "shipping returns"}))["pairs"]

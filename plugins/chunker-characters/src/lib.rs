@@ -4,18 +4,18 @@
 //! Decision D32: the specification defines the maximum length of a piece, not where it ends. A
 //! piece ends at the best boundary in its last quarter: the end of a paragraph, line, sentence or
 //! word, in this order; without any, it has the maximum length. In Markdown, a code block or table
-//! row that fits into a piece is never split ([`trawl_sdk::chunk::pieces_within`]).
+//! row that fits into a piece is never split ([`trawl_chunk::pieces_within`]).
 
 mod ends;
 mod graphemes;
 
 use graphemes::Graphemes;
-use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+use trawl_sdk::{Chunker, Failure, Info, Span};
 
 /// Splits a text into pieces of at most `size` characters. Concatenated, the pieces are the text.
 pub struct Characters;
 
-trawl_sdk::chunk_size!(1000, "Maximum number of characters in a piece");
+trawl_chunk::chunk_size!(1000, "Maximum number of characters in a piece");
 
 trawl_sdk::export!(chunker: Characters);
 
@@ -33,7 +33,12 @@ impl Chunker for Characters {
 
     fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
         let starts = Graphemes::of(text);
-        Ok(chunk::pieces_within(text, starts, size.value, ends::best))
+        Ok(trawl_chunk::pieces_within(
+            text,
+            starts,
+            size.value,
+            ends::best,
+        ))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The `lines` chunker: pieces of a fixed number of lines. A line includes its line feed. In
 //! Markdown, a code block of up to one and a half pieces stays whole, and a heading starts a piece
-//! instead of ending one ([`trawl_sdk::chunk`]).
+//! instead of ending one ([`trawl_chunk`]).
 
-use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+use trawl_sdk::{Chunker, Failure, Info, Span};
 
 /// Splits a text after every `size` lines. Concatenated, the pieces are the text.
 pub struct Lines;
 
-trawl_sdk::chunk_size!(40, "Number of lines in a piece");
+trawl_chunk::chunk_size!(40, "Number of lines in a piece");
 
 trawl_sdk::export!(chunker: Lines);
 
@@ -30,7 +30,12 @@ impl Chunker for Lines {
             next += line.len();
             start
         });
-        Ok(chunk::pieces(text, starts, size.value, chunk::as_full))
+        Ok(trawl_chunk::pieces(
+            text,
+            starts,
+            size.value,
+            trawl_chunk::as_full,
+        ))
     }
 }
 

@@ -14,19 +14,19 @@
 //! - Punctuation alone is not a sentence; it stays with the one before.
 //!
 //! In Markdown, code blocks and table rows stay whole where possible, and a heading starts a piece
-//! ([`trawl_sdk::chunk`]).
+//! ([`trawl_chunk`]).
 
 mod abbreviations;
 mod sentences;
 mod stops;
 
 use sentences::Sentences as Starts;
-use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+use trawl_sdk::{Chunker, Failure, Info, Span};
 
 /// Splits a text after every `size` sentences. Concatenated, the pieces are the text.
 pub struct Sentences;
 
-trawl_sdk::chunk_size!(10, "Number of sentences in a piece");
+trawl_chunk::chunk_size!(10, "Number of sentences in a piece");
 
 trawl_sdk::export!(chunker: Sentences);
 
@@ -44,7 +44,12 @@ impl Chunker for Sentences {
 
     fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
         let starts = Starts::of(text);
-        Ok(chunk::pieces(text, starts, size.value, chunk::as_full))
+        Ok(trawl_chunk::pieces(
+            text,
+            starts,
+            size.value,
+            trawl_chunk::as_full,
+        ))
     }
 }
 

@@ -11,13 +11,13 @@ mod estimate;
 mod graphemes;
 
 use estimate::Starts;
-use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+use trawl_sdk::{Chunker, Failure, Info, Span};
 
 /// Splits a text into pieces of at most `size` estimated tokens. Concatenated, the pieces are the
 /// text.
 pub struct Tokens;
 
-trawl_sdk::chunk_size!(500, "Maximum number of tokens in a piece, by an estimate");
+trawl_chunk::chunk_size!(500, "Maximum number of tokens in a piece, by an estimate");
 
 trawl_sdk::export!(chunker: Tokens);
 
@@ -35,7 +35,12 @@ impl Chunker for Tokens {
 
     fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
         let starts = Starts::of(text);
-        Ok(chunk::pieces_within(text, starts, size.value, ends::best))
+        Ok(trawl_chunk::pieces_within(
+            text,
+            starts,
+            size.value,
+            ends::best,
+        ))
     }
 }
 

@@ -7,18 +7,18 @@
 //! A piece ends before the first word in excess, or at the start of that word's line if it is the
 //! first there. It does not end inside a URL or `well-known` if a space is near. In Markdown, code
 //! blocks and table rows stay whole where possible, and a heading starts a piece
-//! ([`trawl_sdk::chunk`]).
+//! ([`trawl_chunk`]).
 
 mod filter;
 mod spaceless;
 mod words;
 
-use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+use trawl_sdk::{Chunker, Failure, Info, Span};
 
 /// Splits a text after every `size` words. Concatenated, the pieces are the text.
 pub struct Words;
 
-trawl_sdk::chunk_size!(200, "Number of words in a piece");
+trawl_chunk::chunk_size!(200, "Number of words in a piece");
 
 trawl_sdk::export!(chunker: Words);
 
@@ -36,7 +36,7 @@ impl Chunker for Words {
 
     fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
         let starts = words::Words::of(text);
-        Ok(chunk::pieces(text, starts, size.value, at_space))
+        Ok(trawl_chunk::pieces(text, starts, size.value, at_space))
     }
 }
 

@@ -4,7 +4,7 @@
 //! The code is tokenized once. A value is parsed where it starts, and the scan continues after it.
 
 use serde_json::Value;
-use trawl_sdk::embedded::{Budget, after_token, is_word_byte};
+use trawl_embedded::{Budget, after_token, is_word_byte};
 
 use crate::call;
 
@@ -167,7 +167,7 @@ fn global_name(path: &str) -> Option<&str> {
 mod tests {
     use super::{Event, scan};
     use serde_json::{Value, json};
-    use trawl_sdk::embedded::Budget;
+    use trawl_embedded::Budget;
 
     #[track_caller]
     fn check(code: &str, expected: &[(&str, Value)]) {

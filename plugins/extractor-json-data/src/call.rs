@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use trawl_sdk::embedded::{self, Budget, Names, Prefix, after_token, is_word_byte};
+use trawl_embedded::{Budget, Names, Prefix, after_token, is_word_byte};
 
 use crate::nuxt;
 
@@ -123,7 +123,7 @@ pub(crate) fn literal_with(
         end,
         n_values,
         n_opaque,
-    } = embedded::prefix_with(&text[at..], names, budget)?;
+    } = trawl_embedded::prefix_with(&text[at..], names, budget)?;
     let is_data = n_opaque * CODE_SHARE <= n_values;
     Some(Found {
         value: some_data(value).filter(|_| is_data),
@@ -175,7 +175,7 @@ fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found
         ..
     }) = text[string_at..]
         .starts_with(['"', '\'', '`'])
-        .then(|| embedded::prefix(&text[string_at..], budget))
+        .then(|| trawl_embedded::prefix(&text[string_at..], budget))
         .flatten()
     else {
         return Found {
@@ -194,7 +194,11 @@ fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found
         _ => None,
     };
     let json = json.filter(|json| serde_json::from_str::<IgnoredAny>(json).is_ok());
-    let value = json.and_then(|json| embedded::read_within(&json, budget).into_iter().next());
+    let value = json.and_then(|json| {
+        trawl_embedded::read_within(&json, budget)
+            .into_iter()
+            .next()
+    });
     Found {
         value: value.and_then(some_data),
         end,

@@ -1,7 +1,7 @@
 //! Values serialized as a flat list whose entries refer to each other by index.
 
 use serde_json::{Map, Value};
-use trawl_sdk::embedded::Budget;
+use trawl_embedded::Budget;
 
 /// Maximum depth of a decoded value; deeper values and cycles become null.
 const DEPTH_MAX: usize = 64;
@@ -164,7 +164,7 @@ impl Reviver<'_> {
 mod tests {
     use super::{Style, revive};
     use serde_json::{Value, json};
-    use trawl_sdk::embedded::Budget;
+    use trawl_embedded::Budget;
 
     #[track_caller]
     fn check(list: Value, style: Style, expected: Value) {

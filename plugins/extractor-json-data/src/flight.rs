@@ -2,7 +2,7 @@
 //! as string chunks.
 
 use serde_json::{Map, Value};
-use trawl_sdk::embedded::{self, Budget};
+use trawl_embedded::Budget;
 
 /// Maximum length of a row id and of a text length, in bytes.
 const NUMBER_BYTES_MAX: usize = 8;
@@ -18,7 +18,7 @@ pub(crate) fn chunk(argument: &str, budget: &mut Budget) -> Option<String> {
         .strip_prefix('1')?
         .trim_ascii_start()
         .strip_prefix(',')?;
-    match embedded::prefix(rest, budget)?.value {
+    match trawl_embedded::prefix(rest, budget)?.value {
         Value::String(chunk) => Some(chunk),
         _ => None,
     }
@@ -61,7 +61,9 @@ fn json_row<'a>(line: &'a str, budget: &mut Budget) -> Option<(&'a str, Value)> 
     if !json.starts_with(['{', '[', '"']) {
         return None;
     }
-    let value = embedded::read_within(json, budget).into_iter().next()?;
+    let value = trawl_embedded::read_within(json, budget)
+        .into_iter()
+        .next()?;
     Some((id, value))
 }
 
@@ -82,7 +84,7 @@ fn split_near(text: &str, mark: u8) -> Option<(&str, &str)> {
 mod tests {
     use super::{chunk, rows};
     use serde_json::{Value, json};
-    use trawl_sdk::embedded::Budget;
+    use trawl_embedded::Budget;
 
     #[test]
     fn chunks_are_the_strings_of_data_pushes() {

@@ -15,7 +15,7 @@ mod social;
 mod sources;
 
 use serde_json::{Map, Value};
-use trawl_sdk::embedded::Budget;
+use trawl_embedded::Budget;
 use trawl_sdk::{Document, Extractor, Failure, Info, Source};
 
 use sources::Sources;

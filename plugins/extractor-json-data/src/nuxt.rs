@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use trawl_sdk::embedded::{self, Budget, after_token, is_word_byte};
+use trawl_embedded::{Budget, after_token, is_word_byte};
 
 use crate::call::after_group;
 
@@ -47,14 +47,14 @@ fn substituted(
         .map(str::trim_ascii)
         .take(PARAMETERS_MAX)
     {
-        let argument = embedded::prefix(&text[at..], budget)?;
+        let argument = trawl_embedded::prefix(&text[at..], budget)?;
         at += argument.end;
         names.push((name, argument.value));
         let rest = text[at..].trim_ascii_start();
         at = text.len() - rest.strip_prefix(',').unwrap_or(rest).len();
     }
     names.sort_by_key(|(name, _)| *name);
-    let returned = embedded::prefix_with(&text[returned], &names, budget)?;
+    let returned = trawl_embedded::prefix_with(&text[returned], &names, budget)?;
     Some(Called {
         value: returned.value,
         end: at,
@@ -124,7 +124,7 @@ fn literal_at(text: &str, at: usize) -> Result<usize, usize> {
 mod tests {
     use super::call;
     use serde_json::json;
-    use trawl_sdk::embedded::Budget;
+    use trawl_embedded::Budget;
 
     #[test]
     fn arguments_replace_the_parameters() {

@@ -1,7 +1,7 @@
 //! The product of a page, normalized from any source.
 
 use serde_json::{Map, Number, Value};
-use trawl_sdk::embedded::{self, has_type};
+use trawl_embedded::has_type;
 
 /// A JSON object.
 type Object = Map<String, Value>;
@@ -77,7 +77,7 @@ pub(crate) fn find(found: &Object) -> Option<Value> {
 /// The first product in a value; a product with an offer is preferred.
 fn best(value: &Value) -> Option<&Object> {
     let is_product = |item: &&Object| has_type(item, &PRODUCT_TYPES);
-    let items = || embedded::items(std::slice::from_ref(value)).take(ITEMS_MAX);
+    let items = || trawl_embedded::items(std::slice::from_ref(value)).take(ITEMS_MAX);
     let offered = |item: &Object| {
         ["offers", "hasVariant"]
             .iter()
@@ -115,7 +115,7 @@ fn as_json_ld(item: &Value) -> Value {
 fn is_product(open_graph: &Object) -> bool {
     let kind = open_graph
         .get("og:type")
-        .and_then(embedded::string)
+        .and_then(trawl_embedded::string)
         .unwrap_or_default();
     let is_kind = ["product", "og:product", "product.item", "product.group"];
     is_kind.iter().any(|name| kind.eq_ignore_ascii_case(name))
@@ -201,7 +201,7 @@ fn is_url(value: &Value) -> bool {
 /// The text of a property: its value, or the name of the item it refers to.
 fn text(item: &Object, name: &str) -> Option<Value> {
     let value = item.get(name)?;
-    plain(value).map(|text| Value::from(embedded::decode_entities(&text).into_owned()))
+    plain(value).map(|text| Value::from(trawl_embedded::decode_entities(&text).into_owned()))
 }
 
 fn plain(value: &Value) -> Option<String> {
@@ -212,9 +212,9 @@ fn plain(value: &Value) -> Option<String> {
             let named = ["name", "@value", "url"]
                 .into_iter()
                 .find_map(|key| object.get(key));
-            named.and_then(embedded::string).map(str::to_owned)
+            named.and_then(trawl_embedded::string).map(str::to_owned)
         }
-        other => embedded::string(other).map(str::to_owned),
+        other => trawl_embedded::string(other).map(str::to_owned),
     }
 }
 
@@ -226,10 +226,13 @@ fn images(item: &Object) -> Option<Value> {
         one => std::slice::from_ref(one),
     };
     let url = |image: &Value| match image {
-        Value::Object(object) => ["contentUrl", "url", "@id"]
-            .into_iter()
-            .find_map(|key| object.get(key).and_then(embedded::string).map(Value::from)),
-        other => embedded::string(other).map(Value::from),
+        Value::Object(object) => ["contentUrl", "url", "@id"].into_iter().find_map(|key| {
+            object
+                .get(key)
+                .and_then(trawl_embedded::string)
+                .map(Value::from)
+        }),
+        other => trawl_embedded::string(other).map(Value::from),
     };
     let mut images: Vec<Value> = several.iter().take(IMAGES_MAX).filter_map(url).collect();
     images.dedup();
@@ -241,7 +244,7 @@ fn offers(item: &Object) -> Option<Value> {
     let offers = ["offers", "hasVariant"]
         .into_iter()
         .find_map(|key| item.get(key))?;
-    let all = || embedded::items(std::slice::from_ref(offers)).take(ITEMS_MAX);
+    let all = || trawl_embedded::items(std::slice::from_ref(offers)).take(ITEMS_MAX);
     let has_price = |offer: &&Object| {
         ["price", "lowPrice", "priceSpecification"]
             .iter()
@@ -250,7 +253,7 @@ fn offers(item: &Object) -> Option<Value> {
     let offer = all().find(has_price).or_else(|| all().next())?;
     let specification = offer.get("priceSpecification").map(std::slice::from_ref);
     let specification = specification
-        .and_then(|value| embedded::items(value).find(|item| item.contains_key("price")));
+        .and_then(|value| trawl_embedded::items(value).find(|item| item.contains_key("price")));
     let places = [Some(offer), specification];
     let value = |name: &str| {
         places
@@ -281,7 +284,7 @@ fn offers(item: &Object) -> Option<Value> {
 
 fn rating(item: &Object) -> Option<Value> {
     let rating = item.get("aggregateRating").map(std::slice::from_ref)?;
-    let rating = embedded::items(rating).next()?;
+    let rating = trawl_embedded::items(rating).next()?;
     let mut found = Object::new();
     for (name, keys) in [
         ("value", ["ratingValue", "ratingValue"]),

@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
-use trawl_sdk::embedded::{self, Budget};
+use trawl_embedded::Budget;
 use trawl_sdk::{Document, Element, Kind, Tag};
 
 use crate::assignment::{self, Event};
@@ -44,8 +44,8 @@ pub(crate) fn read(document: &Document<'_>, sources: &mut Sources, budget: &mut 
     }
     let mut streams = Streams::default();
     for script in code {
-        let text = embedded::script_text(script);
-        let is_module = embedded::script_type(script).eq_ignore_ascii_case("module");
+        let text = trawl_embedded::script_text(script);
+        let is_module = trawl_embedded::script_type(script).eq_ignore_ascii_case("module");
         assignment::scan(&text, is_module, budget, |event, budget| match event {
             Event::Assigned(name, value) => sources.set_state(name, value),
             Event::Called(name, argument) => streams.called(name, argument, sources, budget),
@@ -56,14 +56,14 @@ pub(crate) fn read(document: &Document<'_>, sources: &mut Sources, budget: &mut 
 
 /// Reads a data script; `false` if it is code.
 fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) -> bool {
-    let kind = embedded::script_type(script).to_ascii_lowercase();
+    let kind = trawl_embedded::script_type(script).to_ascii_lowercase();
     if CODE_TYPES.contains(&kind.as_str()) {
         return false;
     }
     if BROWSER_TYPES.contains(&kind.as_str()) {
         return true;
     }
-    let text = embedded::script_text(script);
+    let text = trawl_embedded::script_text(script);
     let is_json = kind == "application/json"
         || kind.ends_with("/json")
         || kind.ends_with("+json")
@@ -76,11 +76,11 @@ fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) ->
         return true;
     }
     let values = if kind == JSON_LD {
-        embedded::read_json_ld(text, budget)
+        trawl_embedded::read_json_ld(text, budget)
     } else if text.contains("{&q;") {
-        embedded::read_within(&angular_text(text), budget)
+        trawl_embedded::read_within(&angular_text(text), budget)
     } else {
-        embedded::read_within(text, budget)
+        trawl_embedded::read_within(text, budget)
     };
     for value in values {
         place(script, &kind, value, sources, budget);
@@ -116,7 +116,9 @@ fn place(
 fn fetched(url: &str, answer: &mut Value, budget: &mut Budget) -> Value {
     let body = match answer.get_mut("body").map(Value::take) {
         Some(Value::String(text)) => {
-            let parsed = embedded::read_within(&text, budget).into_iter().next();
+            let parsed = trawl_embedded::read_within(&text, budget)
+                .into_iter()
+                .next();
             parsed.unwrap_or(Value::String(text))
         }
         body => body.unwrap_or_default(),
@@ -140,7 +142,8 @@ fn read_inertia(element: Element<'_>, sources: &mut Sources, budget: &mut Budget
         .attr("data-page")
         .filter(|page| page.starts_with("{\"component\""));
     if let Some(page) = page
-        && let Some(Value::Object(page)) = embedded::read_within(page, budget).into_iter().next()
+        && let Some(Value::Object(page)) =
+            trawl_embedded::read_within(page, budget).into_iter().next()
     {
         sources.set_object("inertia", page);
     }
@@ -162,7 +165,7 @@ impl Streams {
         } else if name.ends_with("enqueue") {
             let string = argument.trim_ascii_start();
             if string.starts_with(['"', '\''])
-                && let Some(found) = embedded::prefix(string, budget)
+                && let Some(found) = trawl_embedded::prefix(string, budget)
                 && let Value::String(chunk) = found.value
             {
                 self.remix += &chunk;
@@ -182,7 +185,7 @@ impl Streams {
         if line.is_empty() {
             return;
         }
-        let list = embedded::read_within(line, budget)
+        let list = trawl_embedded::read_within(line, budget)
             .into_iter()
             .next()
             .unwrap_or_default();

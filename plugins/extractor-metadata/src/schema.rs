@@ -1,8 +1,8 @@
 //! Metadata in JSON-LD.
 
 use serde_json::{Map, Value};
+use trawl_embedded::{decode_entities, items, string, types};
 use trawl_sdk::Document;
-use trawl_sdk::embedded::{self, decode_entities, items, string, types};
 
 use crate::head::some_text;
 
@@ -35,7 +35,7 @@ pub(crate) struct Schema {
 impl Schema {
     pub(crate) fn of(document: &Document<'_>) -> Self {
         Self {
-            values: embedded::json_ld(document),
+            values: trawl_embedded::json_ld(document),
         }
     }
 
@@ -64,7 +64,7 @@ impl Schema {
 
     /// A text of the work, the page, or any product.
     pub(crate) fn text(&self, names: &[&str]) -> Option<String> {
-        let product = || embedded::first_of_type(&self.values, &["Product"]);
+        let product = || trawl_embedded::first_of_type(&self.values, &["Product"]);
         let places = [self.work(), self.first_ending(&PAGES), product()];
         let mut places = places.into_iter().flatten();
         places.find_map(|item| names.iter().find_map(|name| item.get(*name)).and_then(text))
@@ -97,7 +97,7 @@ impl Schema {
 
     /// Name of the site, or else of the work's publisher.
     pub(crate) fn site_name(&self) -> Option<String> {
-        let site = embedded::first_of_type(&self.values, &["WebSite"]);
+        let site = trawl_embedded::first_of_type(&self.values, &["WebSite"]);
         let name = site.and_then(|site| site.get("name")).and_then(text);
         name.or_else(|| self.name_of(self.subject()?.get("publisher")?))
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use trawl_sdk::xpath::{Item, Value};
 use trawl_sdk::{Document, Failure, Kind, Node, Steps, Tag};
+use trawl_xpath::{Item, Value};
 
 use crate::selector::{FieldSelector, Query};
 use crate::{TEXT_BYTES_MAX, urls};

@@ -1,7 +1,7 @@
 //! A selector of a map: CSS or XPath, with an optional attribute.
 
 use trawl_sdk::Selector;
-use trawl_sdk::xpath::{self, XPath};
+use trawl_xpath::{XPath, is_function};
 
 /// Maximum length of a CSS selector in bytes. Matching recurses for each combinator, and the stack
 /// of a plugin is small.
@@ -81,7 +81,7 @@ impl FieldSelector {
 fn is_xpath(text: &str) -> bool {
     let calls_function = || {
         let (name, _) = text.split_once('(').unwrap_or_default();
-        xpath::is_function(name.trim_end())
+        is_function(name.trim_end())
     };
     let starts = ["/", "./", "..", "("];
     starts.iter().any(|start| text.starts_with(start)) || calls_function()

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use trawl_sdk::xpath::{Item, Value, XPath};
 use trawl_sdk::{Kind, Node, testkit};
+use trawl_xpath::{Item, Value, XPath};
 
 const PAGES: [&str; 4] = ["guide", "manual", "shop", "tables"];
 
-/// Expressions with different results, for the reasons given in `trawl_sdk::xpath`.
+/// Expressions with different results, for the reasons given in `trawl_xpath`.
 const DIFFERENT: [&str; 14] = [
     "count(//@id[//h1])",
     "string-length()",

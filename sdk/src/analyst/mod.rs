@@ -68,14 +68,13 @@ mod tests;
 use serde::de::DeserializeOwned;
 
 use crate::{Failure, Info};
-pub use question::{
-    MESSAGES_MAX, Message, QUESTION_BYTES_MAX, QUESTIONS_MAX, Question, Reply, Role,
+pub use question::{Question, Reply};
+pub use task::{Finding, Model, Subject, Task};
+#[doc(inline)]
+pub use trawl_contract::analyst::{
+    MEMO_BYTES_MAX, MESSAGES_MAX, Message, QUESTION_BYTES_MAX, QUESTIONS_MAX, Role,
     SCHEMA_BYTES_MAX,
 };
-pub use task::{Finding, Model, Subject, Task};
-
-/// Maximum size of a memo, in bytes.
-pub const MEMO_BYTES_MAX: usize = 1 << 20;
 
 /// Analyses a page, with or without a language model. The contract is `wit/analyst/1`.
 pub trait Analyst {

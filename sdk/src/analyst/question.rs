@@ -2,48 +2,23 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use trawl_contract::analyst::{Message, Role};
 
 use super::Step;
 use crate::Failure;
 
-/// Maximum number of questions per task.
-pub const QUESTIONS_MAX: usize = 4;
-/// Maximum number of messages per question.
-pub const MESSAGES_MAX: usize = 64;
-/// Maximum total size of a question's messages, in bytes.
-pub const QUESTION_BYTES_MAX: usize = 1 << 20;
-/// Maximum size of a question's schema, in bytes.
-pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
-
 /// A question to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// The messages in order: between 1 and [`MESSAGES_MAX`], of at most [`QUESTION_BYTES_MAX`] in
-    /// total.
+    /// The messages in order: between 1 and [`MESSAGES_MAX`](super::MESSAGES_MAX), of at most
+    /// [`QUESTION_BYTES_MAX`](super::QUESTION_BYTES_MAX) in total.
     pub messages: Vec<Message>,
-    /// JSON Schema (draft 2020-12) of the answer, at most [`SCHEMA_BYTES_MAX`] as text, without
-    /// `$ref`, `pattern` and `patternProperties`.
+    /// JSON Schema (draft 2020-12) of the answer, at most
+    /// [`SCHEMA_BYTES_MAX`](super::SCHEMA_BYTES_MAX) as text, without `$ref`, `pattern` and
+    /// `patternProperties`.
     pub schema: Value,
     /// Maximum number of tokens in the answer; 0 means the model's own limit.
     pub answer_tokens: u32,
-}
-
-/// One message of a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Role of the author.
-    pub role: Role,
-    /// Text of the message.
-    pub text: String,
-}
-
-/// Role of a message's author.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Instructions of the analyst.
-    System,
-    /// The material: page text, or the caller's request.
-    User,
 }
 
 /// Reply to a question.

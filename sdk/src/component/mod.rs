@@ -14,6 +14,8 @@ mod decoding;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use trawl_contract::document_fields;
+
 use crate::view::arrays::Arrays;
 use crate::{Chunker, Document, Extractor, Failure, Filter, Format, Info, Output, Source, Span};
 use crate::{Needs, options};
@@ -197,26 +199,7 @@ impl<P: Chunker> chunker::exports::trawl::chunker::chunker::Guest for Exported<P
 
 /// Borrows the lists of the call without copying them.
 fn borrow(document: &tree::Document) -> Arrays<'_> {
-    Arrays {
-        url: &document.url,
-        base: &document.base,
-        media_type: &document.media_type,
-        quirks: document.quirks,
-        kinds: &document.kinds,
-        parents: &document.parents,
-        ends: &document.ends,
-        names: &document.names,
-        starts: &document.starts,
-        counts: &document.counts,
-        attribute_names: &document.attribute_names,
-        attribute_starts: &document.attribute_starts,
-        attribute_lengths: &document.attribute_lengths,
-        name_text: &document.name_text,
-        name_ends: &document.name_ends,
-        name_spaces: &document.name_spaces,
-        text: &document.text,
-        kept: &document.kept,
-    }
+    document_fields!(borrow document, &document.kept)
 }
 
 impl From<tree::Source> for Source<'static> {

@@ -11,6 +11,8 @@ use std::borrow::Cow;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use trawl_contract::document_fields;
+
 use crate::abi::{self, Call, Reply, Slice, status};
 use crate::options;
 use crate::view::arrays::Arrays;
@@ -209,29 +211,25 @@ unsafe fn arguments<'a>(call: &'a Call) -> Arguments<'a> {
 /// # Safety
 /// See [`arguments`].
 unsafe fn arrays(document: &abi::Document) -> Arrays<'_> {
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        Arrays {
-            url: text(&document.url),
-            base: text(&document.base),
-            media_type: text(&document.media_type),
-            quirks: document.quirks != 0,
-            kinds: slice(&document.kinds),
-            parents: slice(&document.parents),
-            ends: slice(&document.ends),
-            names: slice(&document.names),
-            starts: slice(&document.starts),
-            counts: slice(&document.counts),
-            attribute_names: slice(&document.attribute_names),
-            attribute_starts: slice(&document.attribute_starts),
-            attribute_lengths: slice(&document.attribute_lengths),
-            name_text: text(&document.name_text),
-            name_ends: slice(&document.name_ends),
-            name_spaces: slice(&document.name_spaces),
-            text: text(&document.text),
-            kept: slice(&document.kept),
-        }
+    macro_rules! lift {
+        (str $field:expr) => {
+            text(&$field)
+        };
+        ($slice:tt $field:expr) => {
+            slice(&$field)
+        };
     }
+    macro_rules! arrays {
+        ($($(#[$doc:meta])* $name:ident: $slice:tt,)*) => {
+            Arrays {
+                quirks: document.quirks != 0,
+                $($name: lift!($slice document.$name),)*
+                kept: slice(&document.kept),
+            }
+        };
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { document_fields!(each arrays) }
 }
 
 /// # Safety

@@ -41,29 +41,17 @@
 //! trawl_sdk::export!(provider: Acme);
 //! ```
 
-mod cost;
-mod countries;
-mod describe;
-mod objects;
-mod outcome;
-mod parameters;
-mod proxy_status;
-mod reply;
-mod request;
-mod task;
 mod words;
 
 use serde::de::DeserializeOwned;
 
-pub use cost::{Charged, Cost, Quantity, USD};
-pub use countries::country_name;
-pub use describe::{Abilities, Description, Mode};
-pub use objects::{Named, header_object, header_pairs, json_text};
-pub use outcome::{Class, Content, Failure, Page, Step};
-pub use proxy_status::ProxyStatus;
-pub use reply::Reply;
-pub use request::{Credential, Exchange, MEMO_BYTES_MAX, Request, base64, base64_url};
-pub use task::{Pool, Screenshot, Task, WaitFor};
+#[doc(inline)]
+pub use trawl_contract::provider::{
+    Abilities, Charged, Class, Content, Cost, Credential, Description, Exchange, Failure,
+    MEMO_BYTES_MAX, Mode, Named, Page, Pool, ProxyStatus, Quantity, Reply, Request, Screenshot,
+    Step, Task, USD, WaitFor, base64, base64_url, country_name, header_object, header_pairs,
+    json_text,
+};
 pub use words::{error_status_in, mentions, names_unreachable};
 
 /// An adapter for one third-party scraping service. The contract is `wit/provider/1`.

@@ -111,18 +111,3 @@ impl Conversation {
         self.failure().class
     }
 }
-
-impl Request {
-    /// Decoded value of a query parameter.
-    pub fn query_value(&self, name: &str) -> Option<String> {
-        let url = url::Url::parse(&self.url).ok()?;
-        let mut pairs = url.query_pairs();
-        let found = pairs.find(|(known, _)| known == name);
-        found.map(|(_, value)| value.into_owned())
-    }
-
-    /// The body as JSON; null if it is not JSON.
-    pub fn body_json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
-    }
-}

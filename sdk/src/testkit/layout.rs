@@ -3,33 +3,25 @@
 use std::collections::HashMap;
 
 use html5ever::{Attribute, QualName, ns};
+use trawl_contract::document_fields;
 
 use super::tree::{Data, Handle};
-use crate::view::arrays::{Arrays, kind};
+use crate::view::arrays::{Arrays, kind, namespace};
 
-/// The arrays of a page, owned.
-#[derive(Debug, Default)]
-pub(super) struct Layout {
-    url: String,
-    base: String,
-    media_type: String,
-    quirks: bool,
-    kinds: Vec<u8>,
-    parents: Vec<u32>,
-    ends: Vec<u32>,
-    names: Vec<u32>,
-    starts: Vec<u32>,
-    counts: Vec<u32>,
-    attribute_names: Vec<u32>,
-    attribute_starts: Vec<u32>,
-    attribute_lengths: Vec<u32>,
-    name_text: String,
-    name_ends: Vec<u32>,
-    name_spaces: Vec<u8>,
-    text: String,
-    pub(super) kept: Vec<u8>,
-    name_table: HashMap<(String, u8), u32>,
+macro_rules! layout {
+    ($($(#[$doc:meta])* $name:ident: $slice:tt,)*) => {
+        /// The arrays of a page, owned.
+        #[derive(Debug, Default)]
+        pub(super) struct Layout {
+            quirks: bool,
+            $($(#[$doc])* $name: <$slice as ToOwned>::Owned,)*
+            pub(super) kept: Vec<u8>,
+            name_table: HashMap<(String, u8), u32>,
+        }
+    };
 }
+
+document_fields! { each layout }
 
 impl Layout {
     /// An empty page: the document node alone.
@@ -76,26 +68,7 @@ impl Layout {
     }
 
     pub(super) fn arrays(&self) -> Arrays<'_> {
-        Arrays {
-            url: &self.url,
-            base: &self.base,
-            media_type: &self.media_type,
-            quirks: self.quirks,
-            kinds: &self.kinds,
-            parents: &self.parents,
-            ends: &self.ends,
-            names: &self.names,
-            starts: &self.starts,
-            counts: &self.counts,
-            attribute_names: &self.attribute_names,
-            attribute_starts: &self.attribute_starts,
-            attribute_lengths: &self.attribute_lengths,
-            name_text: &self.name_text,
-            name_ends: &self.name_ends,
-            name_spaces: &self.name_spaces,
-            text: &self.text,
-            kept: &self.kept,
-        }
+        document_fields!(borrow self, &self.kept)
     }
 
     /// The first `<base>` whose `href` resolves to a URL.
@@ -191,9 +164,9 @@ impl Layout {
 
 fn space(name: &QualName) -> u8 {
     match name.ns {
-        ns!(html) | ns!() => 0,
-        ns!(svg) => 1,
-        ns!(mathml) => 2,
-        _ => 3,
+        ns!(html) | ns!() => namespace::HTML,
+        ns!(svg) => namespace::SVG,
+        ns!(mathml) => namespace::MATHML,
+        _ => namespace::OTHER,
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use url::Url;
 
-use super::arrays::Arrays;
+use super::arrays::{Arrays, previous_siblings};
 use super::base::Base;
 use super::names::Names;
 use super::{Descendants, Element, Kind, Node, Select, Selector, SelectorError, Tag, shown};
@@ -51,7 +51,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The underlying arrays, for hosts and benchmarks.
+    /// The underlying arrays, for hosts, benchmarks and libraries that read them.
     #[doc(hidden)]
     pub fn arrays(&self) -> Arrays<'a> {
         self.arrays
@@ -250,10 +250,12 @@ impl<'a> Document<'a> {
         })
     }
 
-    pub(crate) fn previous_sibling(&self, node: u32) -> Option<u32> {
+    /// The previous sibling of the node with this index, for libraries that read the arrays.
+    #[doc(hidden)]
+    pub fn previous_sibling(&self, node: u32) -> Option<u32> {
         let previous = self
             .previous
-            .get_or_init(|| self.arrays.previous_siblings());
+            .get_or_init(|| previous_siblings(&self.arrays));
         Some(previous[node as usize]).filter(|&sibling| sibling != 0)
     }
 }

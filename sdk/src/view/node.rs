@@ -14,7 +14,7 @@ use super::{
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     pub(super) document: &'a Document<'a>,
-    pub(crate) index: u32,
+    pub(super) index: u32,
 }
 
 /// Kind of a node, with its content.
@@ -37,8 +37,16 @@ pub enum Kind<'a> {
 }
 
 impl<'a> Node<'a> {
-    pub(crate) fn new(document: &'a Document<'a>, index: u32) -> Self {
+    /// The node with this index in the contract's arrays, for libraries that read them.
+    #[doc(hidden)]
+    pub fn new(document: &'a Document<'a>, index: u32) -> Self {
         Self { document, index }
+    }
+
+    /// Index of the node in the contract's arrays, for libraries that read them.
+    #[doc(hidden)]
+    pub fn index(self) -> u32 {
+        self.index
     }
 
     #[inline]

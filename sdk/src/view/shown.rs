@@ -80,7 +80,7 @@ impl<'a> Node<'a> {
 
     /// Whether the main content of the page begins inside this node, as far as it is marked up: an
     /// `h1`, a `main`.
-    pub(crate) fn has_main_start(self) -> bool {
+    pub fn has_main_start(self) -> bool {
         let starts = self.document.main_starts();
         let next = starts.partition_point(|&start| start <= self.index);
         starts.get(next).is_some_and(|&start| start < self.end())

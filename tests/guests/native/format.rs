@@ -2,7 +2,7 @@
 //! one `--cfg` for each fault.
 
 // Without cargo there is no dependency on the SDK, so the interface is included as a module.
-#[path = "../../../sdk/src/abi.rs"]
+#[path = "../../../contract/src/abi.rs"]
 #[allow(dead_code, reason = "a format uses only a part of the interface")]
 mod abi;
 

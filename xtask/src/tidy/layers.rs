@@ -1,4 +1,4 @@
-//! Which crate may depend on which external crate, from the table in `ARCHITECTURE.md`.
+//! Which crate of the host may depend on which package, from the table in `ARCHITECTURE.md`.
 
 use std::path::Path;
 
@@ -25,10 +25,13 @@ pub(super) fn check(
                 dependency.kind.is_none() && external.contains(&dependency.name.replace('-', "_"))
             });
             violations.extend(used.filter(|_| !allowed.contains(&folder)).map(|used| {
+                let who = match allowed.as_slice() {
+                    [] => "no crate of the host".to_owned(),
+                    some => format!("only {}", some.join(", ")),
+                };
                 format!(
-                    "`host/{folder}` depends on `{}`, which only {} may",
-                    used.name,
-                    allowed.join(", ")
+                    "`host/{folder}` depends on `{}`, which {who} may",
+                    used.name
                 )
             }));
         }
@@ -49,9 +52,9 @@ mod tests {
     use super::*;
     use crate::workspace::Dependency;
 
-    const TABLE: &str = "## Who knows which crate\n\n| crate | crates of ours |\n|---|---|\n| `wasmtime` | plugins |\n";
+    const TABLE: &str = "## Who knows which crate\n\n| crate | crates of ours |\n|---|---|\n| `wasmtime` | plugins |\n| `trawl_sdk` | (none) |\n";
 
-    fn metadata(folder: &str, kind: Option<&str>) -> Metadata {
+    fn metadata(folder: &str, used: &str, kind: Option<&str>) -> Metadata {
         let package = Package {
             id: "x".to_owned(),
             name: "x".to_owned(),
@@ -59,7 +62,7 @@ mod tests {
             license: None,
             manifest_path: format!("/repository/host/{folder}/Cargo.toml").into(),
             dependencies: vec![Dependency {
-                name: "wasmtime".to_owned(),
+                name: used.to_owned(),
                 kind: kind.map(str::to_owned),
             }],
         };
@@ -71,7 +74,8 @@ mod tests {
 
     fn check_one(folder: &str, kind: Option<&str>) -> Vec<String> {
         let host = Path::new("/repository/host");
-        check(&metadata(folder, kind), host, TABLE).expect("the table parses")
+        let metadata = metadata(folder, "wasmtime", kind);
+        check(&metadata, host, TABLE).expect("the table parses")
     }
 
     #[test]
@@ -79,6 +83,16 @@ mod tests {
         assert_eq!(
             check_one("api", None),
             ["`host/api` depends on `wasmtime`, which only plugins may"]
+        );
+    }
+
+    #[test]
+    fn a_package_of_plugins_is_for_no_crate_of_the_host() {
+        let host = Path::new("/repository/host");
+        let found = check(&metadata("plugins", "trawl-sdk", None), host, TABLE);
+        assert_eq!(
+            found.expect("the table parses"),
+            ["`host/plugins` depends on `trawl-sdk`, which no crate of the host may"]
         );
     }
 

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use trawl_contract::analyst::{Message, Role};
 use trawl_plugins::Question;
-use trawl_sdk::analyst::{Message, Role};
 
 /// Name of the schema in the request; servers require one.
 const SCHEMA_NAME: &str = "answer";

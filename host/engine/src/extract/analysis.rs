@@ -18,7 +18,7 @@ use super::calls::{failure_of, not_loaded, options_text};
 use super::{Input, PageText};
 
 /// Most questions of one task: each costs the caller a request to a model, and a page waits for it.
-const QUESTIONS_MAX: usize = trawl_sdk::analyst::QUESTIONS_MAX;
+const QUESTIONS_MAX: usize = trawl_contract::analyst::QUESTIONS_MAX;
 
 /// The state of an analysis.
 #[derive(Clone, Debug)]

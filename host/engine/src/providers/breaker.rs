@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use trawl_sdk::provider::Class;
+use trawl_contract::provider::Class;
 
 use super::{Keys, VendorFailure};
 

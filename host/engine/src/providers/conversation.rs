@@ -10,12 +10,12 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout_at};
 use url::Url;
 
+use trawl_contract::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 use trawl_model::memory::PageMemory;
 use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, urls};
 use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
-use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 
 use super::scrub::Scrubber;
 use super::{CostSource, Keys, RETRY_DELAY, Refused, VendorFailure, VendorPage, failed, prepare};

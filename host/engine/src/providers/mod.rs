@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 
+use trawl_contract::provider::{Charged, Class, Failure};
 use trawl_model::memory::PageMemory;
 use trawl_model::{FetchedPage, Nanodollars};
 use trawl_net::fetch::Fetcher;
 use trawl_plan::PagePlan;
 use trawl_plugins::Registry;
-use trawl_sdk::provider::{Charged, Class, Failure};
 
 use breaker::Breakers;
 use conversation::Conversation;

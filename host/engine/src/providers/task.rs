@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use trawl_contract::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 use trawl_plan::PagePlan;
 use trawl_plan::address::without_fragment;
 use trawl_plan::render::Window;
 use trawl_plugins::Grant;
-use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 
 use super::unfit::Needs;
 

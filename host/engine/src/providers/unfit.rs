@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display};
 
-use trawl_sdk::provider::{Abilities, Class, Description, Pool, Task};
+use trawl_contract::provider::{Abilities, Class, Description, Pool, Task};
 
 use super::breaker::Pause;
 

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout_at;
 use url::Url;
 
+use trawl_contract::provider::Class;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
 use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{Engine, RouterMode, RouterPlan};
-use trawl_sdk::provider::Class;
 
 use super::attempts::{Attempts, COST_SOURCE};
 use super::cached::RenderedLookup;

@@ -25,34 +25,14 @@ pub struct PageView<'a> {
 impl PageView<'_> {
     /// Bytes copied to a plugin with these needs.
     pub(crate) fn size(&self, needs: Needs, options: &str) -> u64 {
-        let document = self.document;
-        let words = [
-            &document.parents,
-            &document.ends,
-            &document.names,
-            &document.starts,
-            &document.counts,
-            &document.attribute_names,
-            &document.attribute_starts,
-            &document.attribute_lengths,
-            &document.name_ends,
-        ];
-        let bytes = [
-            document.url.len(),
-            document.base.len(),
-            document.media_type.len(),
-            document.kinds.len(),
-            document.name_text.len(),
-            document.name_spaces.len(),
-            document.text.len(),
-            self.kept.len(),
+        let parts = [
+            self.document.arrays(self.kept).n_bytes(),
             self.content_type.len(),
             self.charset.len(),
             if needs.source { self.text.len() } else { 0 },
             if needs.body { self.body.len() } else { 0 },
             options.len(),
         ];
-        let words: usize = words.iter().map(|list| list.len() * 4).sum();
-        (words + bytes.iter().sum::<usize>()) as u64
+        parts.iter().sum::<usize>() as u64
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
 /// Largest memo, in bytes: intermediate results, a fraction of a page.
-const MEMO_BYTES_MAX: usize = trawl_sdk::analyst::MEMO_BYTES_MAX;
+const MEMO_BYTES_MAX: usize = trawl_contract::analyst::MEMO_BYTES_MAX;
 
 /// An analyst behind one version of the contract.
 pub(crate) trait Analyse: Send + Sync {

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+use trawl_contract::provider::{Charged, Cost, Description, USD};
 use trawl_model::Nanodollars;
-use trawl_sdk::provider::{Charged, Cost, Description, USD};
 
 /// Longest conversation with a service, in seconds: the time limit of a page.
 const TIME_S_MAX: u32 = 255;
@@ -334,7 +334,7 @@ fn dollars_each<S: serde::Serializer>(
 
 #[cfg(test)]
 mod tests {
-    use trawl_sdk::provider::Abilities;
+    use trawl_contract::provider::Abilities;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Provider adapters: one step of a conversation with a scraping service.
 
-use trawl_sdk::provider::{Class, Description, Failure, Reply, Step, Task};
+use trawl_contract::provider::{Class, Description, Failure, Reply, Step, Task};
 
 use super::grant::Grant;
 use crate::call::plugin::{Core, Measured};
@@ -8,7 +8,7 @@ use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
 /// Largest memo, in bytes.
-const MEMO_BYTES_MAX: usize = trawl_sdk::provider::MEMO_BYTES_MAX;
+const MEMO_BYTES_MAX: usize = trawl_contract::provider::MEMO_BYTES_MAX;
 
 /// An adapter behind one version of the contract.
 pub(crate) trait Converse: Send + Sync {

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use trawl_contract::analyst::Message;
 use trawl_model::ModelSize;
-use trawl_sdk::analyst::Message;
 
 use crate::info::compile_schema;
 
 /// Largest total of a question's messages, in bytes: more than the largest models take.
-const QUESTION_BYTES_MAX: usize = trawl_sdk::analyst::QUESTION_BYTES_MAX;
+const QUESTION_BYTES_MAX: usize = trawl_contract::analyst::QUESTION_BYTES_MAX;
 /// Largest schema of a question, in bytes: it is sent with the messages, and answers are validated
 /// against it.
-const SCHEMA_BYTES_MAX: usize = trawl_sdk::analyst::SCHEMA_BYTES_MAX;
+const SCHEMA_BYTES_MAX: usize = trawl_contract::analyst::SCHEMA_BYTES_MAX;
 /// Most messages of a question.
-const MESSAGES_MAX: usize = trawl_sdk::analyst::MESSAGES_MAX;
+const MESSAGES_MAX: usize = trawl_contract::analyst::MESSAGES_MAX;
 
 /// A question as the analyst returned it, unchecked.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl Question {
     /// A question for tests of other crates.
     pub fn sample(text: &str, schema: &Value, answer_tokens: u32) -> Self {
         let message = Message {
-            role: trawl_sdk::analyst::Role::User,
+            role: trawl_contract::analyst::Role::User,
             text: text.to_owned(),
         };
         let question = RawQuestion {
@@ -150,7 +150,7 @@ fn forbidden(schema: &Value) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trawl_sdk::analyst::Role;
+    use trawl_contract::analyst::Role;
 
     use super::*;
 

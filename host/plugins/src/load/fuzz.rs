@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use trawl_contract::provider::{Abilities, Description};
 use trawl_model::PluginKind;
-use trawl_sdk::provider::{Abilities, Description};
 use url::Url;
 
 use super::manifest::{Base, Code, Manifest, ManifestEntry};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use trawl_sdk::provider::Description;
+use trawl_contract::provider::Description;
 
 use super::contract::Contract;
 use super::file;

@@ -1,6 +1,6 @@
 //! Plugins as shared libraries: trusted native code behind the same traits. Requires
 //! `allow_native = true` in the manifest. Size limits apply; time and memory limits cannot be
-//! enforced. The interface is `trawl_sdk::abi`.
+//! enforced. The interface is `trawl_contract::abi`.
 #![expect(unsafe_code, reason = "a shared library is called through C functions")]
 
 use std::io::Write;
@@ -11,8 +11,8 @@ use std::time::Instant;
 use libloading::Library;
 use serde::Deserialize;
 
+use trawl_contract::{abi, document_fields};
 use trawl_model::PluginKind;
-use trawl_sdk::abi;
 
 use super::opened::Opened;
 use crate::call::plugin::Measured;
@@ -302,27 +302,25 @@ impl Chunk for Native {
 }
 
 fn lend(page: &PageView<'_>) -> abi::Document {
-    let document = page.document;
-    abi::Document {
-        url: abi::Slice::of(document.url.as_bytes()),
-        base: abi::Slice::of(document.base.as_bytes()),
-        media_type: abi::Slice::of(document.media_type.as_bytes()),
-        quirks: u32::from(document.quirks),
-        kinds: abi::Slice::of(&document.kinds),
-        parents: abi::Slice::of(&document.parents),
-        ends: abi::Slice::of(&document.ends),
-        names: abi::Slice::of(&document.names),
-        starts: abi::Slice::of(&document.starts),
-        counts: abi::Slice::of(&document.counts),
-        attribute_names: abi::Slice::of(&document.attribute_names),
-        attribute_starts: abi::Slice::of(&document.attribute_starts),
-        attribute_lengths: abi::Slice::of(&document.attribute_lengths),
-        name_text: abi::Slice::of(document.name_text.as_bytes()),
-        name_ends: abi::Slice::of(&document.name_ends),
-        name_spaces: abi::Slice::of(&document.name_spaces),
-        text: abi::Slice::of(document.text.as_bytes()),
-        kept: abi::Slice::of(page.kept),
+    let arrays = page.document.arrays(page.kept);
+    macro_rules! lower {
+        (str $text:expr) => {
+            abi::Slice::of($text.as_bytes())
+        };
+        ($slice:tt $values:expr) => {
+            abi::Slice::of($values)
+        };
     }
+    macro_rules! document {
+        ($($(#[$doc:meta])* $name:ident: $slice:tt,)*) => {
+            abi::Document {
+                quirks: u32::from(arrays.quirks),
+                $($name: lower!($slice arrays.$name),)*
+                kept: abi::Slice::of(arrays.kept),
+            }
+        };
+    }
+    document_fields!(each document)
 }
 
 fn source(page: &PageView<'_>, needs: Needs) -> abi::Source {

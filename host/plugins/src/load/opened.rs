@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_sdk::provider::Description;
+use trawl_contract::provider::Description;
 
 use super::loaded::Loaded;
 use super::manifest::ManifestEntry;

@@ -1,7 +1,7 @@
 //! The sample page for the first call of a plugin, right after loading.
 
+use trawl_contract::provider::Task;
 use trawl_document::{Document, kind, namespace};
-use trawl_sdk::provider::Task;
 
 use crate::call::view::PageView;
 use crate::kinds::decoder::File;

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use trawl_sdk::embedded::{has_type, string};
+use trawl_embedded::{has_type, string};
 
 use crate::found::Address;
 use crate::page::{Page, folded};

@@ -3,7 +3,7 @@
 mod imprint;
 
 use serde_json::{Map, Value};
-use trawl_sdk::embedded::{has_type, string, types};
+use trawl_embedded::{has_type, string, types};
 
 use crate::found::Business;
 use crate::page::{Page, folded};

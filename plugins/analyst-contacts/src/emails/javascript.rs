@@ -1,6 +1,6 @@
 //! E-mail addresses that scripts assemble, found without executing them.
 
-use trawl_sdk::embedded::decode_entities;
+use trawl_embedded::decode_entities;
 
 use super::evaluate::{self, Made};
 use super::values::Budget;

@@ -15,7 +15,7 @@ pub(crate) mod verify;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
-use trawl_sdk::embedded::string;
+use trawl_embedded::string;
 
 use crate::found::Email;
 use crate::page::{Page, folded, percent_decoded};
@@ -124,7 +124,7 @@ fn structured(page: &Page<'_>, emails: &mut Emails) {
         let Some(value) = object.get("email") else {
             continue;
         };
-        let is_person = trawl_sdk::embedded::has_type(object, &["Person"]);
+        let is_person = trawl_embedded::has_type(object, &["Person"]);
         let name = object.get("name").and_then(string).filter(|_| is_person);
         let several = value.as_array().map_or(&[][..], Vec::as_slice);
         for text in several

@@ -5,7 +5,7 @@ mod hcard;
 mod microdata;
 
 use serde_json::Value;
-use trawl_sdk::embedded::{self, Budget, items, string};
+use trawl_embedded::{Budget, items, string};
 use trawl_sdk::{Document, Element, Kind, Tag, TextOptions};
 
 /// Maximum bytes of page text that are searched.
@@ -95,7 +95,7 @@ impl<'a> Page<'a> {
             self.attributes(element, &has_css_reversal);
         }
         if has_json {
-            let values = embedded::json_ld_within(document, &mut Budget::default());
+            let values = trawl_embedded::json_ld_within(document, &mut Budget::default());
             let items = values.into_iter().map(|value| Item {
                 source: "json_ld",
                 value,
@@ -106,10 +106,10 @@ impl<'a> Page<'a> {
 
     /// Collects a script; returns whether it is JSON-LD.
     fn script(&mut self, element: Element<'a>) -> bool {
-        let kind = embedded::script_type(element).to_ascii_lowercase();
+        let kind = trawl_embedded::script_type(element).to_ascii_lowercase();
         match kind.as_str() {
             "" | "module" | "text/javascript" | "application/javascript" => {
-                let text = embedded::script_text(element);
+                let text = trawl_embedded::script_text(element);
                 if !text.is_empty() {
                     self.scripts.push(text.into_owned());
                 }
@@ -117,7 +117,7 @@ impl<'a> Page<'a> {
             }
             "application/ld+json" => true,
             "application/json" => {
-                let text = embedded::script_text(element);
+                let text = trawl_embedded::script_text(element);
                 if text.contains('@') {
                     self.data.push(text.into_owned());
                 }

@@ -17,7 +17,7 @@ mod writing_systems;
 
 use std::collections::HashMap;
 
-use trawl_sdk::embedded::{has_type, string};
+use trawl_embedded::{has_type, string};
 use trawl_sdk::{Element, Tag};
 
 use crate::emails::verify::{Trust, address};

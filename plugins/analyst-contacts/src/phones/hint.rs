@@ -1,7 +1,7 @@
 //! The countries that the numbers of a page may belong to: from the caller's options, then from the
 //! page, strongest evidence first.
 
-use trawl_sdk::embedded::string;
+use trawl_embedded::string;
 use url::Url;
 
 use super::Region;

@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-use trawl_sdk::embedded::string;
+use trawl_embedded::string;
 use url::Url;
 
 use crate::found::Social;

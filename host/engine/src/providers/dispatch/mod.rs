@@ -10,11 +10,11 @@ use http::header::{ACCEPT_ENCODING, AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
+use trawl_contract::provider::{Credential, Reply, Request, Task};
 use trawl_model::header;
 use trawl_model::secret::Secret;
 use trawl_net::fetch::ACCEPTED_ENCODING;
 use trawl_plugins::Grant;
-use trawl_sdk::provider::{Credential, Reply, Request, Task};
 
 use super::scrub::Scrubber;
 

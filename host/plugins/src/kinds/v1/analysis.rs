@@ -1,6 +1,6 @@
 //! Analysts in version 1 of their contract: conversions between the host's types and the bindings'.
 
-use trawl_sdk::analyst::{Message, Role};
+use trawl_contract::analyst::{Message, Role};
 
 use super::bindings::exports::trawl::analyst::analyst as wit;
 use super::{Export, lend, source};

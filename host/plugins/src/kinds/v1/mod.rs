@@ -5,6 +5,8 @@ mod analysis;
 mod decoding;
 mod provider;
 
+use trawl_contract::document_fields;
+
 use super::analyst::Analyse;
 use super::chunker::Chunk;
 use super::decoder::Decode;
@@ -152,27 +154,17 @@ impl Chunk for Export<chunker::chunker::GuestIndices> {
 
 /// The parsed page as the contract's record; borrows, copies nothing.
 fn lend<'a>(page: &PageView<'a>) -> Document<'a> {
-    let document = page.document;
-    Document {
-        url: &document.url,
-        base: &document.base,
-        media_type: &document.media_type,
-        quirks: document.quirks,
-        kinds: &document.kinds,
-        parents: &document.parents,
-        ends: &document.ends,
-        names: &document.names,
-        starts: &document.starts,
-        counts: &document.counts,
-        attribute_names: &document.attribute_names,
-        attribute_starts: &document.attribute_starts,
-        attribute_lengths: &document.attribute_lengths,
-        name_text: &document.name_text,
-        name_ends: &document.name_ends,
-        name_spaces: &document.name_spaces,
-        text: &document.text,
-        kept: page.kept,
+    let arrays = page.document.arrays(page.kept);
+    macro_rules! record {
+        ($($(#[$doc:meta])* $name:ident: $slice:tt,)*) => {
+            Document {
+                quirks: arrays.quirks,
+                $($name: arrays.$name,)*
+                kept: arrays.kept,
+            }
+        };
     }
+    document_fields!(each record)
 }
 
 fn source<'a>(page: &PageView<'a>, needs: Needs) -> Source<'a> {

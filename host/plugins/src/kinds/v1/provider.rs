@@ -1,10 +1,9 @@
-//! Providers in version 1 of their contract: conversions between the SDK's types, which the host
-//! uses, and the bindings'.
+//! Providers in version 1 of their contract: conversions between the contract's types, which the
+//! host uses, and the bindings'.
 
-use trawl_sdk::provider as sdk;
-use trawl_sdk::provider::{
-    Abilities, Charged, Class, Content, Credential, Description, Pool, Screenshot, Step,
-};
+use trawl_contract::convert_answers;
+use trawl_contract::provider as contract;
+use trawl_contract::provider::{Credential, Description, Pool, Screenshot, Step};
 
 use super::Export;
 use super::bindings::exports::trawl::provider::provider as wit;
@@ -44,7 +43,7 @@ pub(crate) fn open_provider(component: LinkedComponent) -> Result<Opened, Fault>
 }
 
 impl Converse for Export<wit::GuestIndices> {
-    fn start(&self, task: &sdk::Task) -> Measured<Step> {
+    fn start(&self, task: &contract::Task) -> Measured<Step> {
         let lent = Lent::of(task);
         self.component.call(|store, instance| {
             let exports = self.indices.load(&mut *store, instance)?;
@@ -52,7 +51,12 @@ impl Converse for Export<wit::GuestIndices> {
         })
     }
 
-    fn resume(&self, task: &sdk::Task, memo: &[u8], reply: &sdk::Reply<'_>) -> Measured<Step> {
+    fn resume(
+        &self,
+        task: &contract::Task,
+        memo: &[u8],
+        reply: &contract::Reply<'_>,
+    ) -> Measured<Step> {
         let lent = Lent::of(task);
         let headers = pairs(&reply.headers);
         self.component.call(|store, instance| {
@@ -77,14 +81,14 @@ struct Lent<'a> {
 }
 
 impl<'a> Lent<'a> {
-    fn of(task: &'a sdk::Task) -> Self {
+    fn of(task: &'a contract::Task) -> Self {
         Self {
             headers: pairs(&task.headers),
             cookies: pairs(&task.cookies),
         }
     }
 
-    fn task(&'a self, task: &'a sdk::Task) -> wit::Task<'a> {
+    fn task(&'a self, task: &'a contract::Task) -> wit::Task<'a> {
         wit::Task {
             url: &task.url,
             method: &task.method,
@@ -135,80 +139,40 @@ fn describe(description: &wit::Description) -> Description {
         credentials: description.credentials.clone(),
         base: description.base.clone(),
         hosts: description.hosts.clone(),
-        plain: abilities(description.plain),
-        rendered: abilities(description.rendered),
+        plain: description.plain.into(),
+        rendered: description.rendered.into(),
         units: description.units.clone(),
         time_ms: description.time_ms,
     }
 }
 
-fn abilities(description: wit::Abilities) -> Abilities {
-    use wit::Abilities as Flags;
-    let lifted = [
-        (Flags::SERVES, Abilities::SERVES),
-        (Flags::FIXED_WAIT, Abilities::FIXED_WAIT),
-        (Flags::WAIT_SELECTOR, Abilities::WAIT_SELECTOR),
-        (Flags::SCRIPT, Abilities::SCRIPT),
-        (Flags::HEADERS, Abilities::HEADERS),
-        (Flags::COOKIES, Abilities::COOKIES),
-        (Flags::COUNTRY, Abilities::COUNTRY),
-        (Flags::COUNTRY_RESIDENTIAL, Abilities::COUNTRY_RESIDENTIAL),
-        (Flags::RESIDENTIAL, Abilities::RESIDENTIAL),
-        (Flags::BODY, Abilities::BODY),
-        (Flags::BINARY, Abilities::BINARY),
-        (Flags::SCREENSHOT, Abilities::SCREENSHOT),
-        (Flags::TARGET_HEADERS, Abilities::TARGET_HEADERS),
-        (Flags::TARGET_COOKIES, Abilities::TARGET_COOKIES),
-        (Flags::FINAL_URL, Abilities::FINAL_URL),
-    ];
-    let among = lifted
-        .into_iter()
-        .filter(|(flag, _)| description.contains(*flag));
-    among.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
-}
+convert_answers!(wit => contract);
 
 impl From<wit::Step> for Step {
     fn from(step: wit::Step) -> Self {
         match step {
-            wit::Step::Send(exchange) => Self::Send(Box::new(sdk::Exchange {
-                request: exchange.request.into(),
-                delay_ms: exchange.delay_ms,
-                memo: exchange.memo,
-                on_cancel: exchange.on_cancel.map(Into::into),
-            })),
+            wit::Step::Send(exchange) => Self::Send(Box::new(exchange.into())),
             wit::Step::Done(page) => Self::Done(Box::new(page.into())),
             wit::Step::Failed(failure) => Self::Failed(Box::new(failure.into())),
         }
     }
 }
 
-impl From<wit::Request> for sdk::Request {
-    fn from(request: wit::Request) -> Self {
-        let lift = |credential| match credential {
-            wit::Credential::Query((parameter, name)) => Credential::Query(parameter, name),
-            wit::Credential::Header((header, name)) => Credential::Header(header, name),
-            wit::Credential::Bearer(name) => Credential::Bearer(name),
-            wit::Credential::Basic((user, password)) => Credential::Basic(user, password),
-        };
-        Self {
-            method: request.method,
-            url: request.url,
-            headers: request.headers,
-            credentials: request.credentials.into_iter().map(lift).collect(),
-            body: request.body,
-            time_ms: request.time_ms,
+impl From<wit::Credential> for Credential {
+    fn from(credential: wit::Credential) -> Self {
+        match credential {
+            wit::Credential::Query((parameter, name)) => Self::Query(parameter, name),
+            wit::Credential::Header((header, name)) => Self::Header(header, name),
+            wit::Credential::Bearer(name) => Self::Bearer(name),
+            wit::Credential::Basic((user, password)) => Self::Basic(user, password),
         }
     }
 }
 
-impl From<wit::Page> for sdk::Page {
+impl From<wit::Page> for contract::Page {
     fn from(page: wit::Page) -> Self {
         Self {
-            content: match page.content {
-                wit::Content::Reply => Content::Reply,
-                wit::Content::Bytes(bytes) => Content::Bytes(bytes),
-                wit::Content::Text(text) => Content::Text(text),
-            },
+            content: page.content.into(),
             status: page.status,
             url: page.url,
             headers: page.headers,
@@ -223,51 +187,6 @@ impl From<wit::Page> for sdk::Page {
             request_id: page.request_id,
             screenshot: page.screenshot,
             cost: page.cost.into(),
-        }
-    }
-}
-
-impl From<wit::Failure> for sdk::Failure {
-    fn from(failure: wit::Failure) -> Self {
-        Self {
-            class: match failure.class {
-                wit::Class::Unsupported => Class::Unsupported,
-                wit::Class::BadKey => Class::BadKey,
-                wit::Class::NoCredit => Class::NoCredit,
-                wit::Class::RateLimited => Class::RateLimited,
-                wit::Class::BadRequest => Class::BadRequest,
-                wit::Class::TargetFailed => Class::TargetFailed,
-                wit::Class::TargetBlocked => Class::TargetBlocked,
-                wit::Class::TargetUnreachable => Class::TargetUnreachable,
-                wit::Class::ProviderTimeout => Class::ProviderTimeout,
-                wit::Class::ProviderError => Class::ProviderError,
-                wit::Class::Drift => Class::Drift,
-            },
-            message: failure.message,
-            code: failure.code,
-            target_status: failure.target_status,
-            retry_after: failure.retry_after,
-            retryable: failure.retryable,
-            request_id: failure.request_id,
-            cost: failure.cost.into(),
-        }
-    }
-}
-
-impl From<wit::Cost> for sdk::Cost {
-    fn from(cost: wit::Cost) -> Self {
-        let lift = |quantity: wit::Quantity| sdk::Quantity {
-            unit: quantity.unit,
-            billionths: quantity.billionths,
-        };
-        Self {
-            quantities: cost.quantities.into_iter().map(lift).collect(),
-            charged: match cost.charged {
-                wit::Charged::Yes => Charged::Yes,
-                wit::Charged::No => Charged::No,
-                wit::Charged::Unknown => Charged::Unknown,
-            },
-            reported: cost.reported,
         }
     }
 }

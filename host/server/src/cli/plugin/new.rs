@@ -83,6 +83,7 @@ mod tests {
             );
             assert!(!source.contains("NAME"), "{source}");
             assert!(plugin.join(".trawl/sdk/Cargo.toml").is_file());
+            assert!(plugin.join(".trawl/contract/Cargo.toml").is_file());
             assert!(plugin.join(".trawl/wit/types/1/types.wit").is_file());
         }
     }

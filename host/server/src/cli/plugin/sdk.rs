@@ -7,7 +7,8 @@ use anyhow::Context;
 /// Path relative to the repository root and content of every file that a plugin crate needs.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 
-/// Writes the SDK to `dir/sdk` and the contract to `dir/wit`, in the layout of the repository.
+/// Writes the SDK to `dir/sdk` and the contract to `dir/contract` and `dir/wit`, in the layout of
+/// the repository.
 pub(super) fn write(dir: &Path) -> anyhow::Result<()> {
     for (name, text) in FILES {
         let path = dir.join(name);
@@ -32,6 +33,8 @@ mod tests {
         let has = |wanted: &str| FILES.iter().any(|(name, _)| *name == wanted);
         assert!(has("sdk/Cargo.toml"));
         assert!(has("sdk/src/lib.rs"));
+        assert!(has("contract/Cargo.toml"));
+        assert!(has("contract/src/lib.rs"));
         let kinds = PluginKind::ALL.map(PluginKind::name);
         for kind in kinds.into_iter().chain(["types", "document"]) {
             assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");

@@ -8,12 +8,12 @@ use clap::Args;
 use serde_json::json;
 
 use trawl_billing::Tariff;
+use trawl_contract::provider::{Abilities, Description};
 use trawl_engine::page::{self, PageBudget, Produced, RunContext};
 use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
 use trawl_plugins::ProviderPlugin;
-use trawl_sdk::provider::{Abilities, Description};
 
 use super::PageArgs;
 use crate::app::{self, Engine};

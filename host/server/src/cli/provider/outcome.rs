@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use trawl_contract::provider::{Charged, Class, Content, Cost, Failure, Page, Reply};
 use trawl_engine::providers::deserves_retry;
 use trawl_plugins::Grant;
-use trawl_sdk::provider::{Charged, Class, Content, Cost, Failure, Page, Reply};
 
 /// A page, without its body. `last` is the reply that it was made of.
 pub(super) fn page(page: &Page, last: Option<&Reply<'_>>, grant: &Grant) -> Value {

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use trawl_sdk::provider::Reply;
+use trawl_contract::provider::Reply;
 
 /// A reply as a JSON object.
 #[derive(Deserialize)]

@@ -6,9 +6,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
+use trawl_contract::provider::{Class, Failure, Pool, Reply, Screenshot, Step, Task, WaitFor};
 use trawl_engine::providers::{Keys, Needs, prepare, unfit};
 use trawl_plugins::ProviderPlugin;
-use trawl_sdk::provider::{Class, Failure, Pool, Reply, Screenshot, Step, Task, WaitFor};
 
 use super::{PageArgs, outcome, replies};
 use crate::cli::engine_args::EngineArgs;
@@ -112,7 +112,7 @@ fn task(args: &RequestArgs, plugin: &ProviderPlugin) -> anyhow::Result<Task> {
 /// The request as it would be sent. `target` is the request target of RFC 9112 section 3.2.1; the
 /// host is a header.
 fn request_text(
-    request: &trawl_sdk::provider::Request,
+    request: &trawl_contract::provider::Request,
     task: &Task,
     plugin: &ProviderPlugin,
     keys: &Keys,

@@ -3,7 +3,7 @@
 //! Needs neither a model nor network access.
 //!
 //! ```
-//! use trawl_sdk::rank::{Bm25, Language, Vocabulary};
+//! use trawl_rank::{Bm25, Language, Vocabulary};
 //!
 //! let mut words = Vocabulary::new(Language::English);
 //! let query = words.terms("shipping costs");
@@ -25,7 +25,7 @@ mod passages;
 mod region;
 mod similar;
 mod stop_words;
-#[cfg(all(test, feature = "testkit"))]
+#[cfg(test)]
 mod tests;
 mod vocabulary;
 mod words;

@@ -4,7 +4,7 @@ use rust_stemmers::Algorithm;
 
 use super::stop_words;
 use super::words::each_word;
-use crate::{Document, Tag};
+use trawl_sdk::{Document, Tag};
 
 /// Bytes of text used to guess a language; stop words are frequent, so a short sample is enough.
 const GUESS_BYTES: usize = 6_000;

@@ -4,7 +4,7 @@ use super::XPathError;
 use super::ast::{Axis, Test};
 use super::pool::Keys;
 use super::tree::{BYTES_PER_STEP, Key, Tree};
-use crate::view::arrays::kind;
+use trawl_sdk::view::arrays::kind;
 
 /// Nodes visited during one collection.
 #[derive(Default)]

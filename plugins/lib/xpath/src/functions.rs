@@ -9,7 +9,7 @@ use super::lexer::is_space;
 use super::pool::{Buffer, Text};
 use super::tree::Key;
 use super::values;
-use crate::view::arrays::kind;
+use trawl_sdk::view::arrays::kind;
 
 impl<'a> Evaluator<'a> {
     pub(super) fn call_boolean(

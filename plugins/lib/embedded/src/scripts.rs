@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::budget::Budget;
 use super::text::read_json_ld;
-use crate::{Document, Element, Kind, Tag};
+use trawl_sdk::{Document, Element, Kind, Tag};
 
 /// Returns all JSON-LD items of a page in document order, in one flat list whatever their scripts
 /// look like (see [`read_json_ld`]). A `@graph` stays in its item, and [`items`](super::items)

@@ -1,7 +1,7 @@
 //! Tests ranking on small pages.
 
 use super::*;
-use crate::testkit;
+use trawl_sdk::testkit;
 
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();

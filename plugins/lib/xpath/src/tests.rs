@@ -1,7 +1,7 @@
-use super::{Item, Value, XPath};
-use crate::view::arrays::Arrays;
-use crate::view::{Document, Mask, Steps};
-use crate::{Kind, testkit};
+use super::{Item, Value, XPath, query};
+use trawl_sdk::view::arrays::Arrays;
+use trawl_sdk::view::{Document, Mask, Steps};
+use trawl_sdk::{Kind, testkit};
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><title>T</title><body><ul id=u><li class=x>1<li>2 <b>two</b><li>3</ul><p id=a>one<!--c--><a href=h title=t>more</a></p><p>two";
 
@@ -27,7 +27,7 @@ fn show(value: &Value<'_>) -> String {
 
 #[track_caller]
 fn check_on(document: &Document<'_>, expression: &str, expected: &str) {
-    let value = document.xpath(expression);
+    let value = query(document, expression);
     assert_eq!(
         value.as_ref().map(show).as_deref(),
         Ok(expected),
@@ -297,7 +297,7 @@ fn the_deepest_expression_fits_on_a_small_stack() {
         ] {
             for depth in 0..40 {
                 let text = open.repeat(depth) + "//b" + &close.repeat(depth);
-                let _ = page.document().xpath(&text);
+                let _ = query(&page.document(), &text);
             }
         }
     };

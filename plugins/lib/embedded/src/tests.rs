@@ -4,7 +4,7 @@ use super::{
     Budget, DEPTH_MAX, first_of_type, has_type, items, json_ld, prefix, prefix_with, read, string,
     types,
 };
-use crate::testkit;
+use trawl_sdk::testkit;
 
 #[track_caller]
 fn check(text: &str, expected: Value) {

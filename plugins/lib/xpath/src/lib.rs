@@ -1,13 +1,15 @@
 //! XPath 1.0 on a page, as browsers evaluate it.
 //!
 //! ```
-//! # use trawl_sdk::{testkit, xpath::{Value, XPath}};
+//! # use trawl_sdk::testkit;
+//! use trawl_xpath::{Value, XPath, query};
+//!
 //! let page = testkit::page("<ul><li>1<li>2</ul><a href=x>more</a>");
 //! let document = page.document();
 //! let items = XPath::parse("count(//li)")?;
 //! assert_eq!(items.evaluate(document.root())?, Value::Number(2.0));
-//! assert_eq!(document.xpath("string(//a/@href)")?, Value::String("x".to_owned()));
-//! # Ok::<(), trawl_sdk::xpath::XPathError>(())
+//! assert_eq!(query(&document, "string(//a/@href)")?, Value::String("x".to_owned()));
+//! # Ok::<(), trawl_xpath::XPathError>(())
 //! ```
 //!
 //! Supports all of XPath 1.0 except variables and namespace prefixes, which are rejected. The
@@ -32,6 +34,7 @@
 //! - Length and nesting of expressions and the steps of an evaluation are limited.
 //! - `<?name …?>` is a comment; Chromium makes it a processing instruction (except `<?xml
 //!   …?>`).
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
 mod ast;
 mod axes;
@@ -40,17 +43,17 @@ mod functions;
 mod lexer;
 mod parser;
 mod pool;
-#[cfg(all(test, feature = "testkit"))]
+#[cfg(test)]
 mod tests;
 mod tree;
 mod values;
 
 use std::fmt;
 
-use crate::view::{Document, Element, Kind, Node, Steps};
 use ast::{Expr, Type};
 use evaluate::{Evaluator, Focus};
 use pool::Pool;
+use trawl_sdk::view::{Document, Element, Kind, Node, Steps};
 use tree::{Key, Tree};
 
 /// A parsed expression. To use an expression repeatedly, parse it once.
@@ -142,7 +145,7 @@ impl XPath {
         let pool = Pool::default();
         let tree = Tree::around(node, &self.names, steps, &pool);
         let evaluator = Evaluator::new(tree, self.n_roots);
-        let (expr, focus) = (&self.expr, Focus::only(Key::node(node.index)));
+        let (expr, focus) = (&self.expr, Focus::only(Key::node(node.index())));
         Ok(match expr.type_of() {
             Type::Nodes => {
                 let keys = evaluator.nodes(expr, focus)?;
@@ -182,15 +185,13 @@ impl std::str::FromStr for XPath {
     }
 }
 
-impl Document<'_> {
-    /// Evaluates an XPath expression on the whole document.
-    ///
-    /// # Errors
-    /// If the expression does not parse or takes too many steps. To use an expression repeatedly,
-    /// parse it once with [`XPath::parse`].
-    pub fn xpath(&self, text: &str) -> Result<Value<'_>, XPathError> {
-        XPath::parse(text)?.evaluate(self.root())
-    }
+/// Evaluates an expression on a whole document.
+///
+/// # Errors
+/// If the expression does not parse or takes too many steps. To use an expression repeatedly, parse
+/// it once with [`XPath::parse`].
+pub fn query<'d>(document: &'d Document<'_>, text: &str) -> Result<Value<'d>, XPathError> {
+    XPath::parse(text)?.evaluate(document.root())
 }
 
 impl Value<'_> {

@@ -1,7 +1,7 @@
 //! The page to fetch.
 
 /// The page to fetch, with the operator's settings. The host only requests what the abilities in
-/// [`describe`](super::Provider::describe) cover.
+/// the adapter's description cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Absolute URL, `http` or `https`.
@@ -32,8 +32,7 @@ pub struct Task {
     pub time_ms: u32,
     /// Base URL of the service, without a trailing slash.
     pub base: String,
-    /// The operator's settings as JSON; an adapter receives them as its
-    /// [`Settings`](super::Provider::Settings).
+    /// The operator's settings as JSON.
     pub settings: String,
 }
 

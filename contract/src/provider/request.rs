@@ -191,6 +191,19 @@ impl Request {
         Self { time_ms, ..self }
     }
 
+    /// Decoded value of a query parameter.
+    pub fn query_value(&self, name: &str) -> Option<String> {
+        let url = url::Url::parse(&self.url).ok()?;
+        let mut pairs = url.query_pairs();
+        let found = pairs.find(|(known, _)| known == name);
+        found.map(|(_, value)| value.into_owned())
+    }
+
+    /// The body as JSON; null if it is not JSON.
+    pub fn body_json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
     /// The step that sends this request, without a memo.
     pub fn send(self) -> Step {
         self.send_with(Vec::new())

@@ -8,10 +8,10 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use trawl_sdk::embedded;
 //!
-//! assert_eq!(embedded::read("{a: 'x', /* b */ c: [1,],"), [json!({"a": "x", "c": [1]})]);
+//! assert_eq!(trawl_embedded::read("{a: 'x', /* b */ c: [1,],"), [json!({"a": "x", "c": [1]})]);
 //! ```
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
 mod budget;
 mod code;
@@ -20,7 +20,7 @@ mod items;
 mod literal;
 mod reader;
 mod scripts;
-#[cfg(all(test, feature = "testkit"))]
+#[cfg(test)]
 mod tests;
 mod text;
 

@@ -193,6 +193,12 @@ impl Abilities {
         ("final_url", Self::FINAL_URL),
     ];
 
+    /// [`NOTHING`](Self::NOTHING), under the name that flags have in bindings.
+    #[doc(hidden)]
+    pub const fn empty() -> Self {
+        Self::NOTHING
+    }
+
     /// Whether these include all of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

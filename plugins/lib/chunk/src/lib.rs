@@ -6,11 +6,11 @@
 //! without markdown is cut at exactly the given number of units.
 //!
 //! ```
-//! use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+//! use trawl_sdk::{Chunker, Failure, Info, Span};
 //!
 //! struct Lines;
 //!
-//! trawl_sdk::chunk_size!(40, "Number of lines in a piece");
+//! trawl_chunk::chunk_size!(40, "Number of lines in a piece");
 //!
 //! impl Chunker for Lines {
 //!     type Options = Size;
@@ -22,7 +22,7 @@
 //!     fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
 //!         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
 //!         let starts = std::iter::once(0).chain(starts.filter(|&at| at < text.len()));
-//!         Ok(chunk::pieces(text, starts, size.value, chunk::as_full))
+//!         Ok(trawl_chunk::pieces(text, starts, size.value, trawl_chunk::as_full))
 //!     }
 //! }
 //! ```
@@ -35,7 +35,8 @@ mod tests;
 
 use std::num::NonZeroU32;
 
-use crate::Span;
+use trawl_sdk::Span;
+
 pub use blocks::{Blocks, heading_at_end};
 use cutter::Cutter;
 

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::iter::Peekable;
 
+use trawl_sdk::Span;
+
+use super::Refine;
 use super::blocks::{Blocks, heading_at_end};
 use super::links::link_around;
-use super::{Refine, Span};
 
 /// Cuts a text into spans. Holds only the units of the current piece and of the block in which it
 /// ends.

@@ -7,8 +7,8 @@ use super::XPathError;
 use super::ast::{Axis, Test};
 use super::axes::Marks;
 use super::pool::{Pool, Text};
-use crate::view::arrays::{Arrays, kind};
-use crate::view::{Document, Node, Steps};
+use trawl_sdk::view::arrays::{Arrays, kind, namespace};
+use trawl_sdk::view::{Document, Node, Steps};
 
 /// A node, or an attribute of an element. Sorts in document order, with attributes after their
 /// element and before its children.
@@ -57,10 +57,6 @@ const FOREIGN_ATTRIBUTES: [(&str, &str); 11] = [
 ];
 
 const XLINK: &str = "http://www.w3.org/1999/xlink";
-/// Namespaces in the name table.
-const HTML: u8 = 0;
-const OTHER: u8 = 3;
-
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
 /// Name-table entries that a name test matches: HTML names, ignoring case, and names of XML data.
@@ -94,7 +90,7 @@ impl<'a> Tree<'a> {
     ) -> Self {
         let document = node.document();
         let arrays = document.arrays();
-        let mut root = node.index;
+        let mut root = node.index();
         while root != 0 && arrays.kinds[root as usize] != kind::TEMPLATE_CONTENTS {
             root = arrays.parent(root);
         }
@@ -189,8 +185,8 @@ impl<'a> Tree<'a> {
             let is_meant = |entry: u32| {
                 let own = self.arrays.name(entry);
                 match self.arrays.name_spaces[entry as usize] {
-                    HTML => own.eq_ignore_ascii_case(wanted),
-                    OTHER => own == wanted,
+                    namespace::HTML => own.eq_ignore_ascii_case(wanted),
+                    namespace::OTHER => own == wanted,
                     _ => false,
                 }
             };
@@ -215,12 +211,12 @@ impl<'a> Tree<'a> {
     }
 
     fn is_html(&self, node: u32) -> bool {
-        self.name_space(node) == HTML
+        self.name_space(node) == namespace::HTML
     }
 
     /// Whether an element is XML data: its prefix is part of its name.
     pub(super) fn is_data(&self, node: u32) -> bool {
-        self.name_space(node) == OTHER
+        self.name_space(node) == namespace::OTHER
     }
 
     fn name_space(&self, node: u32) -> u8 {

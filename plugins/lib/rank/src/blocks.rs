@@ -1,8 +1,9 @@
 //! Splits a page into blocks: paragraphs, list items, table rows, headings.
 
+use trawl_sdk::view::Walk;
+use trawl_sdk::{Element, Kind, Namespace, Node, Step, Tag};
+
 use super::Region;
-use crate::view::Walk;
-use crate::{Element, Kind, Namespace, Node, Step, Tag};
 
 /// Maximum number of blocks of a page; the rest is left out.
 const BLOCKS_MAX: usize = 20_000;

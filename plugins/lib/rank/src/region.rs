@@ -1,6 +1,6 @@
 //! Regions of a page: content, navigation, header, footer and so on.
 
-use crate::{Element, Kind, Tag};
+use trawl_sdk::{Element, Kind, Tag};
 
 /// Region of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
