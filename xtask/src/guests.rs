@@ -9,6 +9,8 @@ use crate::workspace::{self, Metadata};
 
 /// Folders of the workspace whose packages are plugins.
 const FOLDERS: [&str; 2] = ["plugins", "providers"];
+/// Packages there that are no plugins but libraries of several.
+const LIBRARIES: [&str; 1] = ["analyst-base"];
 
 /// Names of [`Way`] on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -51,9 +53,9 @@ fn packages(metadata: &Metadata, root: &Path) -> Vec<String> {
             .iter()
             .any(|folder| manifest.starts_with(root.join(folder)))
     };
-    let plugins = metadata
-        .members()
-        .filter(|package| is_plugin(&package.manifest_path));
+    let plugins = metadata.members().filter(|package| {
+        is_plugin(&package.manifest_path) && !LIBRARIES.contains(&package.name.as_str())
+    });
     plugins.map(|package| package.name.clone()).collect()
 }
 

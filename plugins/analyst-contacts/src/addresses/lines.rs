@@ -1,9 +1,10 @@
 //! Postal addresses in lines of text, found by their postal codes.
 
-use super::forms::{FORMS, Town, codes};
+use analyst_base::lists;
+
+use super::forms::{Form, codes};
 use super::with_text;
 use crate::found::Address;
-use crate::phones::Region;
 
 /// Maximum length of a street and of a town, in bytes.
 const STREET_BYTES_MAX: usize = 90;
@@ -12,83 +13,24 @@ const TOWN_BYTES_MAX: usize = 45;
 const LABEL_BYTES_MAX: usize = 30;
 /// Maximum number of parts between a street and its town: a quarter, a floor.
 const PARTS_MAX: usize = 2;
+/// Words inside the names of towns that have no capital.
+const SMALL_WORDS: &str = "am an der im in bei ob la de du sur en del do da das dos den v nad";
 /// The Japanese postal mark: `〒150-0002 東京都…` is an address on the pages of any country.
 const JAPAN: &str = "〒";
 
 /// The address in a line; the street may be in one of the two lines above.
-pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
+pub(super) fn in_line(line: &str, above: &str, second: &str, forms: &[Form]) -> Option<Address> {
     if let Some((_, rest)) = line.split_once(JAPAN) {
         return japanese(rest);
     }
-    if let Some(marked) = marked(line).or_else(|| taiwanese(line)) {
-        return Some(marked);
-    }
-    let forms = homes.iter().flat_map(|home| {
-        FORMS
-            .iter()
-            .filter(|form| form.countries.contains(&home.code()))
-            .map(|form| (home.code(), form))
-    });
-    for (country, form) in forms {
-        for (start, end) in codes(line, form.code) {
-            let read = match form.town {
-                Town::After => town_after(line, start, end, above, country),
-                Town::Before => town_before(line, start, end, (above, second), country),
-            };
-            if read.is_some() {
-                return read;
+    forms.iter().find_map(|form| {
+        codes(line, form.code).find_map(|code| {
+            if form.is_town_after {
+                town_after(line, code, above, form.country)
+            } else {
+                town_before(line, code, (above, second), form)
             }
-        }
-    }
-    None
-}
-
-/// An address with a labelled postal code: `地址:… 邮编:200120`, `… (우) 06133`.
-fn marked(line: &str) -> Option<Address> {
-    let marks = [
-        ("邮编", "CN"),
-        ("邮政编码", "CN"),
-        ("郵遞區號", "TW"),
-        ("우편번호", "KR"),
-        ("(우)", "KR"),
-        ("우)", "KR"),
-    ];
-    let (at, mark, country) = marks
-        .into_iter()
-        .find_map(|(mark, country)| Some((line.find(mark)?, mark, country)))?;
-    let rest = line[at + mark.len()..].trim_start_matches([' ', ':', '：', ')']);
-    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let place = line[..at]
-        .rsplit([':', '：', '|', '\t'])
-        .next()
-        .unwrap_or_default();
-    let place = place.trim().trim_end_matches(['(', '（', ' ']);
-    let is_place = (5..=6).contains(&n_digits) && (6..STREET_BYTES_MAX * 2).contains(&place.len());
-    is_place.then(|| Address {
-        text: format!("{place} {}", &rest[..n_digits]),
-        postal_code: Some(rest[..n_digits].to_owned()),
-        country: Some(country.to_owned()),
-        ..Address::default()
-    })
-}
-
-/// A Taiwanese address: `106 台北市大安區青田里17號2樓`, postal code, county or city, house number.
-fn taiwanese(line: &str) -> Option<Address> {
-    let line = line.trim();
-    let code = &line[..line.bytes().take_while(u8::is_ascii_digit).count()];
-    let place = line[code.len()..].trim();
-    let end = place.find(['縣', '市']).map(|at| at + '市'.len_utf8())?;
-    let is_address = matches!(code.len(), 3 | 5 | 6)
-        && end <= 4 * '市'.len_utf8()
-        && place.contains(['號', '号'])
-        && place.len() < STREET_BYTES_MAX * 2;
-    is_address.then(|| Address {
-        text: format!("{code} {place}"),
-        street: Some(place[end..].to_owned()),
-        postal_code: Some(code.to_owned()),
-        city: Some(place[..end].to_owned()),
-        region: None,
-        country: Some("TW".to_owned()),
+        })
     })
 }
 
@@ -121,7 +63,12 @@ fn japanese(rest: &str) -> Option<Address> {
 }
 
 /// An address such as `Lindenallee 14, 04109 Leipzig`; the street may be in the line above.
-fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) -> Option<Address> {
+fn town_after(
+    line: &str,
+    (start, end): (usize, usize),
+    above: &str,
+    country: &str,
+) -> Option<Address> {
     let town = town_of(line[end..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
     let mut before = line[..start].trim_end();
     // `CH-3012`
@@ -165,11 +112,11 @@ fn without_code_label(before: &str) -> &str {
 /// lines above.
 fn town_before(
     line: &str,
-    start: usize,
-    end: usize,
+    (start, end): (usize, usize),
     (above, second): (&str, &str),
-    country: &str,
+    form: &Form,
 ) -> Option<Address> {
+    let country = form.country;
     let marks = [' ', ',', '-', '–', '\u{a0}', '.', '('];
     let mut before = line[..start].trim_end_matches(marks);
     let mut region = None;
@@ -211,7 +158,8 @@ fn town_before(
             .next()
             .is_some_and(|c| c.is_alphabetic() && !c.is_lowercase())
         && !town.chars().any(|c| c.is_ascii_digit());
-    let is_sure = street.is_some() || country == "GB" || country == "CA" || country == "IE";
+    let is_distinct = matches!(country, "GB" | "CA" | "IE") && !form.is_foreign;
+    let is_sure = street.is_some() || is_distinct;
     (is_town && is_sure).then(|| {
         with_text(Address {
             street,
@@ -323,28 +271,7 @@ fn town_of(text: &str) -> Option<String> {
     let words: Vec<&str> = text
         .split(' ')
         .take_while(|word| {
-            let is_small = matches!(
-                *word,
-                "am" | "an"
-                    | "der"
-                    | "im"
-                    | "in"
-                    | "bei"
-                    | "ob"
-                    | "la"
-                    | "de"
-                    | "du"
-                    | "sur"
-                    | "en"
-                    | "del"
-                    | "do"
-                    | "da"
-                    | "das"
-                    | "dos"
-                    | "den"
-                    | "v"
-                    | "nad"
-            );
+            let is_small = lists(SMALL_WORDS, word);
             is_small
                 || word
                     .chars()

@@ -15,6 +15,7 @@ use trawl_sdk::embedded::{has_type, string};
 use crate::found::Address;
 use crate::page::{Page, folded};
 use crate::phones::{Region, digits_of, hint};
+use forms::{Form, forms};
 use lines::in_line;
 
 /// Maximum number of addresses on one page.
@@ -30,6 +31,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
             found.add(structured(object));
         }
     }
+    let forms = forms(homes);
     let text = with_ascii_digits(page.text());
     let lines: Vec<&str> = text
         .lines()
@@ -42,8 +44,8 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
         if may_hold {
             let above = at.checked_sub(1).map_or("", |above| lines[above]);
             let second = at.checked_sub(2).map_or("", |above| lines[above]);
-            found.add(in_line(line, above, second, homes));
-            for address in further_in_line(line, above, homes) {
+            found.add(in_line(line, above, second, &forms));
+            for address in further_in_line(line, above, &forms) {
                 found.add(Some(address));
             }
         }
@@ -65,14 +67,14 @@ fn with_ascii_digits(text: &str) -> Cow<'_, str> {
 }
 
 /// The further addresses of a line that lists several places.
-fn further_in_line(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
+fn further_in_line(line: &str, above: &str, forms: &[Form]) -> Vec<Address> {
     let parts: Vec<&str> = line.split(['|', '\u{b7}', ';', '–']).collect();
     if parts.len() < 2 {
         return Vec::new();
     }
     parts
         .into_iter()
-        .filter_map(|part| in_line(part.trim(), above, "", homes))
+        .filter_map(|part| in_line(part.trim(), above, "", forms))
         .collect()
 }
 

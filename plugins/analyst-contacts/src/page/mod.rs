@@ -1,22 +1,22 @@
 //! The parts of a page that may contain contacts, collected in one walk.
 
-pub(crate) mod decoys;
-mod hcard;
 mod microdata;
 
+use analyst_base::percent_decoded;
 use serde_json::Value;
 use trawl_sdk::embedded::{self, Budget, items, string};
+pub(crate) use trawl_sdk::rank::squeeze as folded;
 use trawl_sdk::{Document, Element, Kind, Tag, TextOptions};
 
-/// Maximum bytes of page text that are searched.
+/// Maximum bytes of page text, and of a script, that are searched.
 const TEXT_BYTES_MAX: usize = 2 << 20;
 
-/// Maximum number of microdata items and cards.
+/// Maximum number of microdata items.
 const ITEMS_MAX: usize = 2_000;
 
 /// An item of structured data and its source.
 pub(crate) struct Item {
-    /// `json_ld`, `microdata` or `hcard`.
+    /// `json_ld` or `microdata`.
     pub(crate) source: &'static str,
     /// The item as JSON-LD.
     pub(crate) value: Value,
@@ -28,14 +28,12 @@ pub(crate) struct Page<'a> {
     text: String,
     /// Links with their `href`.
     pub(crate) links: Vec<(Element<'a>, &'a str)>,
-    /// Executable scripts.
+    /// Scripts and JSON data with an `@`.
     pub(crate) scripts: Vec<String>,
-    /// Scripts of JSON data.
-    pub(crate) data: Vec<String>,
     /// Elements with a human-readable attribute: `title`, `aria-label`, `alt`, the `content` of
     /// `<meta>`.
     pub(crate) labelled: Vec<(Element<'a>, &'a str)>,
-    /// Elements with attributes for scripts: `data-*`, `onclick`.
+    /// Elements with `data-` attributes.
     pub(crate) marked: Vec<Element<'a>>,
     /// Elements whose style reverses their text.
     pub(crate) reversed: Vec<Element<'a>>,
@@ -54,7 +52,6 @@ impl<'a> Page<'a> {
             text,
             links: Vec::new(),
             scripts: Vec::new(),
-            data: Vec::new(),
             labelled: Vec::new(),
             marked: Vec::new(),
             reversed: Vec::new(),
@@ -107,24 +104,18 @@ impl<'a> Page<'a> {
     /// Collects a script; returns whether it is JSON-LD.
     fn script(&mut self, element: Element<'a>) -> bool {
         let kind = embedded::script_type(element).to_ascii_lowercase();
-        match kind.as_str() {
-            "" | "module" | "text/javascript" | "application/javascript" => {
-                let text = embedded::script_text(element);
-                if !text.is_empty() {
-                    self.scripts.push(text.into_owned());
-                }
-                false
+        let is_data = kind == "application/json";
+        let is_code = matches!(
+            kind.as_str(),
+            "" | "module" | "text/javascript" | "application/javascript"
+        );
+        if is_data || is_code {
+            let text = embedded::script_text(element);
+            if text.contains('@') && text.len() <= TEXT_BYTES_MAX {
+                self.scripts.push(text.into_owned());
             }
-            "application/ld+json" => true,
-            "application/json" => {
-                let text = embedded::script_text(element);
-                if text.contains('@') {
-                    self.data.push(text.into_owned());
-                }
-                false
-            }
-            _ => false,
         }
+        kind == "application/ld+json"
     }
 
     fn attributes(&mut self, element: Element<'a>, reversing: &[String]) {
@@ -132,14 +123,8 @@ impl<'a> Page<'a> {
         for (name, value) in element.attrs() {
             match name {
                 "style" => is_reversed = is_reversing(value),
-                "class" if self.items.len() < ITEMS_MAX => {
+                "class" => {
                     let mut classes = value.split_ascii_whitespace();
-                    if classes
-                        .clone()
-                        .any(|class| matches!(class, "vcard" | "h-card"))
-                    {
-                        self.items.extend(hcard::item(element));
-                    }
                     is_reversed |= classes.any(|class| reversing.iter().any(|own| own == class));
                 }
                 "itemscope" if self.items.len() < ITEMS_MAX && !element.has_attr("itemprop") => {
@@ -152,7 +137,6 @@ impl<'a> Page<'a> {
                 "title" | "aria-label" | "alt" | "content" | "action" if value.contains('@') => {
                     self.labelled.push((element, value));
                 }
-                "onclick" | "onmouseover" | "onmousedown" | "onfocus" => is_marked = true,
                 "dir" if element.name() == "bdo" => is_reversed = value.eq_ignore_ascii_case("rtl"),
                 _ if name.starts_with("data-") => is_marked = true,
                 _ => {}
@@ -270,40 +254,4 @@ fn document_reverses(document: &Document<'_>) -> Vec<String> {
 /// Whether declarations reverse text: only the override changes the order of Latin letters.
 fn is_reversing(declarations: &str) -> bool {
     declarations.contains("bidi-override") && declarations.contains("rtl")
-}
-
-/// Percent-decodes a text; returned unchanged if the result is not UTF-8.
-pub(crate) fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
-}
-
-/// Collapses white space to single spaces and trims both ends.
-pub(crate) fn folded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    out
 }

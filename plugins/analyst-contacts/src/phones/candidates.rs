@@ -8,7 +8,7 @@ use super::shapes::{
     Group, is_book, is_date, is_decimal, is_hours, is_machine, is_thousands, is_years, joined,
     lengths,
 };
-use crate::words::EXTENSION_WORDS;
+use crate::words::EXTENSIONS;
 
 /// Maximum digits of a number with its calling code. Source: ITU E.164; some plans exceed it.
 const DIGITS_MAX: usize = 17;
@@ -361,7 +361,7 @@ fn split_extension(text: &str) -> (&str, Option<String>) {
 /// The extension after a number, and the rest of the text.
 fn extension_at(after: &str) -> (Option<String>, &str) {
     let trimmed = after.trim_start_matches([' ', '\u{a0}', ',', ';', '(', '-']);
-    let word = EXTENSION_WORDS.iter().find(|word| {
+    let word = EXTENSIONS.split(' ').find(|word| {
         trimmed
             .get(..word.len())
             .is_some_and(|head| head.to_lowercase() == *word)

@@ -1,7 +1,7 @@
 //! The numbering plans of the world, read from a table on demand.
 
 /// One region per line; the first line names the source.
-const TABLE: &str = include_str!("../../data/tables/numbering_plans.tsv");
+const TABLE: &str = include_str!("../../data/numbering_plans.tsv");
 
 const N_LINES: usize = count_lines(TABLE.as_bytes());
 

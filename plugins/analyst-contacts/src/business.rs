@@ -1,14 +1,11 @@
-//! The business behind a page: from structured data, then from the lines of an imprint.
+//! The business behind the page, from structured data.
 
-mod imprint;
-
+use analyst_base::lists;
 use serde_json::{Map, Value};
 use trawl_sdk::embedded::{has_type, string, types};
 
 use crate::found::Business;
 use crate::page::{Page, folded};
-use crate::phones::Region;
-use imprint::{compact, imprint};
 
 /// Maximum length of a business name, in bytes.
 const NAME_BYTES_MAX: usize = 120;
@@ -16,30 +13,8 @@ const NAME_BYTES_MAX: usize = 120;
 const HOURS_MAX: usize = 50;
 
 /// Types of schema.org for businesses, besides those that end in one of [`TYPE_ENDS`].
-const TYPES: [&str; 22] = [
-    "Organization",
-    "Corporation",
-    "LocalBusiness",
-    "Store",
-    "NGO",
-    "Restaurant",
-    "Hotel",
-    "Dentist",
-    "Physician",
-    "LegalService",
-    "Attorney",
-    "MedicalClinic",
-    "RealEstateAgent",
-    "ProfessionalService",
-    "FinancialService",
-    "TravelAgency",
-    "Bakery",
-    "Library",
-    "School",
-    "GovernmentOrganization",
-    "EducationalOrganization",
-    "Plumber",
-];
+const TYPES: &str = "Corporation NGO Hotel Dentist Physician Attorney RealEstateAgent Bakery \
+    Library School Plumber";
 const TYPE_ENDS: [&str; 8] = [
     "Business",
     "Organization",
@@ -52,15 +27,12 @@ const TYPE_ENDS: [&str; 8] = [
 ];
 
 /// Finds the business of a page.
-pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Business {
+pub(crate) fn find(page: &Page<'_>) -> Business {
     let mut business = Business::default();
     let objects = page.objects().filter(|object| is_business(object));
     // The most detailed object is the page's own business; others are brands and publishers.
     if let Some(object) = objects.max_by_key(|object| detail(object)) {
         structured(object, &mut business);
-    }
-    for line in page.text().lines().filter(|line| line.len() < 1_000) {
-        imprint(line, homes, &mut business);
     }
     business
 }
@@ -69,7 +41,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Business {
 /// schema.org has too many types of shops to list.
 fn is_business(object: &Map<String, Value>) -> bool {
     let is_known =
-        |kind: &str| TYPES.contains(&kind) || TYPE_ENDS.iter().any(|end| kind.ends_with(end));
+        |kind: &str| lists(TYPES, kind) || TYPE_ENDS.iter().any(|end| kind.ends_with(end));
     let is_reached = object.contains_key("address") && object.contains_key("name");
     let is_registered = object.contains_key("vatID") || object.contains_key("legalName");
     types(object).any(is_known)
@@ -110,7 +82,10 @@ fn structured(object: &Map<String, Value>, business: &mut Business) {
     };
     business.name = text("name");
     business.legal_name = text("legalName");
-    business.vat_id = text("vatID").map(|vat| compact(&vat));
+    business.vat_id = text("vatID").map(|vat| {
+        let vat = vat.chars().filter(|c| c.is_alphanumeric());
+        vat.collect::<String>().to_uppercase()
+    });
     business.tax_id = text("taxID");
     business.registration = text("iso6523Code").or_else(|| text("leiCode"));
     business.url = text("url");
