@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use analyst_base::{digits, model_note, rounded};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::Finding;
 use trawl_sdk::rank::Language;
 
 use crate::Options;
+use crate::page::PASSAGE_FACTOR;
 use crate::pair::{Distinct, From, Pair};
-use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
-
-/// Relevance factor of a passage as an answer, compared with a question and answer on the page.
-const PASSAGE_FACTOR: f32 = 0.85;
+use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN};
 
 /// The answer of a run.
 #[derive(Debug, PartialEq, Serialize)]
@@ -27,7 +26,7 @@ struct PagePair {
     question: String,
     answer: String,
     url: String,
-    #[serde(serialize_with = "crate::rank::digits")]
+    #[serde(serialize_with = "digits")]
     score: f32,
     #[serde(skip)]
     is_passage: bool,
@@ -92,7 +91,7 @@ pub(crate) fn join(findings: &[Finding], options: &Options) -> Joined {
         .filter(|pair| distinct.take(&pair.question, &pair.answer));
     Joined {
         content: pairs.take(options.count()).collect(),
-        model: model_of(pages.iter().filter_map(|(_, found)| found.model.as_ref())),
+        model: model_note(pages.iter().filter_map(|(_, found)| found.model.as_ref())),
     }
 }
 
@@ -127,11 +126,4 @@ fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [PagePair]) {
         };
         pair.score = rounded(own.max(least));
     }
-}
-
-/// The note about the model: used if any page used it, otherwise the reason why not.
-fn model_of<'v>(notes: impl Iterator<Item = &'v Value>) -> Option<Value> {
-    let notes: Vec<&Value> = notes.collect();
-    let used = notes.iter().find(|note| note["used"] == true);
-    used.or(notes.first()).map(|note| (*note).clone())
 }

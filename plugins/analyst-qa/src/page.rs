@@ -1,5 +1,6 @@
 //! The questions and answers of one page.
 
+use analyst_base::{digits, rounded};
 use serde::Serialize;
 use serde_json::Value;
 use trawl_sdk::Document;
@@ -7,7 +8,7 @@ use trawl_sdk::rank::{Block, BlockKind, Language, Passage, Region, blocks, passa
 
 use crate::pair::{Distinct, From, Pair};
 use crate::question::{is_asked, is_question};
-use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
+use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN};
 use crate::{Options, disclosure, headings, markup};
 
 /// Relevance factor of a passage outside the main content.
@@ -16,12 +17,12 @@ const OUTSIDE_MAIN_FACTOR: f32 = 0.8;
 /// anything.
 const NON_QUESTION_FACTOR: f32 = 0.7;
 /// Relevance factor of a passage as an answer, compared with a question and answer on the page.
-const PASSAGE_FACTOR: f32 = 0.85;
+pub(crate) const PASSAGE_FACTOR: f32 = 0.85;
 /// Minimum number of words in a passage that can be an answer.
 const PASSAGE_WORDS_MIN: usize = 4;
 
 /// The passages and pairs of a page.
-pub(crate) struct Page {
+pub struct Page {
     /// The page's language.
     pub(crate) language: Language,
     /// The full text on one line, for verifying quotations.
@@ -39,7 +40,7 @@ pub(crate) struct Ranked {
     pub(crate) text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) heading: Option<String>,
-    #[serde(serialize_with = "crate::rank::digits")]
+    #[serde(serialize_with = "digits")]
     pub(crate) score: f32,
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<Value>,
+    model: Option<Value>,
 }
 
 impl Page {
@@ -164,8 +165,8 @@ impl Page {
         }
     }
 
-    /// The answer with the best passages and pairs, `count` of each.
-    pub(crate) fn answer(self, count: usize) -> Answer {
+    /// The answer with the best passages and pairs, `count` of each, and the note about the model.
+    pub(crate) fn answer(self, count: usize, model: Option<Value>) -> Answer {
         let mut distinct = Distinct::default();
         let pairs = self
             .pairs
@@ -180,7 +181,7 @@ impl Page {
             passages,
             pairs,
             counts: self.counts,
-            model: None,
+            model,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, Serializer};
+use analyst_base::{lists, rounded};
+use serde::{Deserialize, Serialize};
 use trawl_sdk::rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
 
 /// BM25 field weights: question or heading, answer.
@@ -15,76 +16,15 @@ pub(crate) const RELEVANCE_MIN: f32 = 0.3;
 pub(crate) const SHARE_MIN: f32 = 0.4;
 
 /// Words that express the request itself; accents are folded.
-const REQUEST_WORDS: [&str; 62] = [
-    "about",
-    "all",
-    "answer",
-    "answers",
-    "article",
-    "best",
-    "content",
-    "create",
-    "describe",
-    "details",
-    "every",
-    "explain",
-    "extract",
-    "faq",
-    "faqs",
-    "find",
-    "generate",
-    "get",
-    "give",
-    "important",
-    "information",
-    "inquiry",
-    "key",
-    "know",
-    "list",
-    "main",
-    "make",
-    "need",
-    "page",
-    "pages",
-    "pair",
-    "pairs",
-    "please",
-    "qa",
-    "question",
-    "questions",
-    "relevant",
-    "show",
-    "site",
-    "summarise",
-    "summarize",
-    "tell",
-    "text",
-    "thing",
-    "things",
-    "topic",
-    "topics",
-    "want",
-    "website",
-    "write",
-    "alle",
-    "antwort",
-    "antworten",
-    "frage",
-    "fragen",
-    "seite",
-    "webseite",
-    "preguntas",
-    "respuestas",
-    "reponses",
-    "domande",
-    "perguntas",
-];
+const REQUEST_WORDS: &str = "\
+    about all answer answers article best content create describe details every explain extract \
+    faq faqs find generate get give important information inquiry key know list main make need \
+    page pages pair pairs please qa question questions relevant show site summarise summarize \
+    tell text thing things topic topics want website write alle antwort antworten frage fragen \
+    seite webseite preguntas respuestas reponses domande perguntas";
 
 /// Words after `how` that ask for a measure: `how long`, `wie viel`.
-const MEASURES: [&str; 14] = [
-    "long", "lange", "lang", "lenge", "much", "viel", "veel", "mycket", "many", "viele", "often",
-    "oft", "far", "weit",
-];
+const MEASURES: &str = "long lange lang lenge much viel veel mycket many viele often oft far weit";
 
 /// An inquiry in one language.
 pub(crate) struct Inquiry {
@@ -117,9 +57,9 @@ impl Inquiry {
         let mut is_after_how = false;
         each_word(prompt, |word| {
             let folded = fold(word);
-            let is_measure = is_after_how && MEASURES.contains(&folded.as_str());
+            let is_measure = is_after_how && lists(MEASURES, &folded);
             is_after_how = matches!(folded.as_str(), "how" | "wie" | "hoe" | "hur" | "hvor");
-            if !is_measure && !REQUEST_WORDS.contains(&folded.as_str()) {
+            if !is_measure && !lists(REQUEST_WORDS, &folded) {
                 subject.push_str(word);
                 subject.push(' ');
             }
@@ -209,14 +149,4 @@ fn relevance(score: Score) -> f32 {
     } else {
         0.0
     }
-}
-
-/// Serializes a score with three decimal places, without `f32` noise.
-pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
-}
-
-/// Rounds a score to three decimal places.
-pub(crate) fn rounded(score: f32) -> f32 {
-    (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
 }
