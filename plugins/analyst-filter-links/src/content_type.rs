@@ -1,11 +1,11 @@
 //! Content type of the page a link leads to, judged by URL and anchor text.
 
+use analyst_base::lists;
 use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
 
-use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;
-use crate::segments::SEGMENTS;
+use crate::names::{ANCHORS, SEGMENTS, SOCIAL};
 use crate::url::UrlParts;
 
 /// Type of the page a link leads to.
@@ -59,15 +59,13 @@ pub(crate) const ALL: [(&str, ContentType); 11] = [
     ("other", ContentType::Other),
 ];
 
-const MEDIA: [&str; 20] = [
-    "jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "tiff", "mp4", "webm", "mov", "avi",
-    "mkv", "mp3", "wav", "ogg", "flac", "m4a", "m3u8",
-];
-const FILES: [&str; 28] = [
-    "pdf", "zip", "exe", "dmg", "msi", "apk", "deb", "rpm", "gz", "tgz", "rar", "7z", "bz2", "xz",
-    "iso", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "csv", "epub", "jar", "pkg",
-    "ics",
-];
+const MEDIA: &str = "jpg jpeg png gif webp avif svg bmp tiff mp4 webm mov avi mkv mp3 wav ogg flac \
+    m4a m3u8";
+const FILES: &str = "pdf zip exe dmg msi apk deb rpm gz tgz rar 7z bz2 xz iso doc docx xls xlsx ppt \
+    pptx odt ods csv epub jar pkg ics";
+/// Segments below those of articles and products that lists have.
+const LISTS: &str =
+    "category categories tag tags page author archive kategorie categoria categorie";
 
 /// Query parameters of search results and of lists with filters or pages.
 const LISTING_KEYS: [&str; 8] = [
@@ -142,8 +140,8 @@ impl Classification {
 /// Whether the host is a social network.
 pub(crate) fn is_social(url: &UrlParts) -> bool {
     let host = url.host.strip_prefix("www.").unwrap_or(&url.host);
-    SOCIAL.iter().any(|site| {
-        host == *site
+    SOCIAL.split(' ').any(|site| {
+        host == site
             || host
                 .strip_suffix(site)
                 .is_some_and(|sub| sub.ends_with('.'))
@@ -152,14 +150,14 @@ pub(crate) fn is_social(url: &UrlParts) -> bool {
 
 fn by_file(link: &Link, url: &UrlParts) -> Option<Classification> {
     let extension = url.extension.as_str();
-    if MEDIA.contains(&extension) {
+    if lists(MEDIA, extension) {
         return Some(Classification::new(
             ContentType::Media,
             1.0,
             format!("its URL ends in .{extension}"),
         ));
     }
-    if FILES.contains(&extension) {
+    if lists(FILES, extension) {
         return Some(Classification::new(
             ContentType::Download,
             1.0,
@@ -218,12 +216,12 @@ fn by_segments(url: &UrlParts) -> Vec<Classification> {
             .filter(|word| !word.is_empty())
             .collect();
         for (content_type, names) in SEGMENTS {
-            let exact = names.contains(&words.join("-").as_str());
+            let exact = lists(names, &words.join("-"));
             let among = words.len() <= NAMING_WORDS_MAX
                 && words.len() > 1
                 && words
                     .iter()
-                    .any(|word| word.len() > 3 && names.contains(&word.as_str()));
+                    .any(|word| word.len() > 3 && lists(names, word));
             if !exact && !among {
                 continue;
             }
@@ -268,21 +266,7 @@ fn kind_below(kind: ContentType, is_last: bool, url: &UrlParts, at: usize) -> Co
         }
         ContentType::Article | ContentType::Product => {
             let below = &url.segments[at + 1..];
-            let is_list = below.iter().any(|part| {
-                matches!(
-                    part.as_str(),
-                    "category"
-                        | "categories"
-                        | "tag"
-                        | "tags"
-                        | "page"
-                        | "author"
-                        | "archive"
-                        | "kategorie"
-                        | "categoria"
-                        | "categorie"
-                )
-            });
+            let is_list = below.iter().any(|part| lists(LISTS, part));
             if is_list { ContentType::Listing } else { kind }
         }
         kind => kind,
@@ -333,10 +317,9 @@ fn by_anchor(link: &Link) -> Option<Classification> {
             "its text is a page number",
         ));
     }
-    let anchor = words.join(" ");
-    let (content_type, _) = ANCHORS
-        .iter()
-        .find(|(_, names)| names.contains(&anchor.as_str()))?;
+    let anchor = words.join("-");
+    let mut types = ANCHORS.iter();
+    let (content_type, _) = types.find(|(_, names)| lists(names, &anchor))?;
     Some(Classification::new(
         *content_type,
         0.88,
