@@ -1,6 +1,6 @@
 //! E-mail addresses of a page: visible, linked, in structured data and plainly obfuscated.
 
-mod obfuscated;
+pub(crate) mod obfuscated;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;

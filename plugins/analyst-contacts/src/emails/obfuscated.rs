@@ -42,14 +42,15 @@ const TOPS: [&str; 5] = ["tld", "suffix", "ext", "part3", "-t"];
 /// `info [at] acme [dot] de`.
 pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str)) {
     for line in text.lines() {
-        if let Some(plain) = without_brackets(line) {
+        if let Some(plain) = with_signs(line, MARK) {
             text::scan(&plain, &[MARK], &mut |address, _| found(address));
         }
     }
 }
 
-/// The line with [`MARK`] and dots for the words in brackets; `None` if no `@` is one.
-fn without_brackets(line: &str) -> Option<String> {
+/// The line with `mark` and dots for the words for `@` and dots in brackets; `None` without one for
+/// `@`.
+pub(crate) fn with_signs(line: &str, mark: char) -> Option<String> {
     let opens = |c: char| BRACKETS.iter().any(|(open, _)| *open == c);
     if !line.contains(opens) {
         return None;
@@ -59,8 +60,8 @@ fn without_brackets(line: &str) -> Option<String> {
     while let Some(at) = rest.find(opens) {
         plain.push_str(&rest[..at]);
         rest = &rest[at..];
-        if let Some((sign, length)) = sign(rest) {
-            has_at |= sign == MARK;
+        if let Some((sign, length)) = sign(rest, mark) {
+            has_at |= sign == mark;
             plain.truncate(plain.trim_end_matches([' ', '\u{a0}']).len());
             plain.push(sign);
             rest = rest[length..].trim_start_matches([' ', '\u{a0}']);
@@ -75,7 +76,7 @@ fn without_brackets(line: &str) -> Option<String> {
 }
 
 /// The sign for the word in brackets at the start of a text, and its length in bytes.
-fn sign(text: &str) -> Option<(char, usize)> {
+fn sign(text: &str, mark: char) -> Option<(char, usize)> {
     let opening = text.chars().next()?;
     let (_, closing) = BRACKETS.iter().find(|(open, _)| *open == opening)?;
     let inner = &text[opening.len_utf8()..];
@@ -87,7 +88,7 @@ fn sign(text: &str) -> Option<(char, usize)> {
     let word = word.to_lowercase();
     let length = opening.len_utf8() + end + closing.len_utf8();
     if lists(ATS, &word) {
-        Some((MARK, length))
+        Some((mark, length))
     } else {
         lists(DOTS, &word).then_some(('.', length))
     }

@@ -6,14 +6,15 @@ pub(crate) const AT_SIGNS: [char; 2] = ['@', '＠'];
 /// Maximum bytes in front of an e-mail address that are searched for the start of a URL.
 const NEAR_BYTES: usize = 500;
 
-fn is_domain(character: char) -> bool {
+/// Whether a character may be part of a domain in a text.
+pub(crate) fn is_domain(character: char) -> bool {
     character.is_ascii_alphanumeric()
         || matches!(character, '.' | '-')
         || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
 }
 
 /// Whether a character may be part of a local part in a text.
-fn is_local(character: char) -> bool {
+pub(crate) fn is_local(character: char) -> bool {
     is_domain(character) || "_%+'&".contains(character)
 }
 
