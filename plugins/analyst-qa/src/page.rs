@@ -8,7 +8,7 @@ use trawl_sdk::rank::{Block, BlockKind, Language, Passage, Region, blocks, passa
 
 use crate::pair::{Distinct, From, Pair};
 use crate::question::{is_asked, is_question};
-use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN};
+use crate::rank::{Inquiry, RELEVANCE_MIN, SHARE_MIN};
 use crate::{Options, disclosure, headings, markup};
 
 /// Relevance factor of a passage outside the main content.
@@ -17,7 +17,7 @@ const OUTSIDE_MAIN_FACTOR: f32 = 0.8;
 /// anything.
 const NON_QUESTION_FACTOR: f32 = 0.7;
 /// Relevance factor of a passage as an answer, compared with a question and answer on the page.
-pub(crate) const PASSAGE_FACTOR: f32 = 0.85;
+const PASSAGE_FACTOR: f32 = 0.85;
 /// Minimum number of words in a passage that can be an answer.
 const PASSAGE_WORDS_MIN: usize = 4;
 
@@ -31,7 +31,6 @@ pub struct Page {
     pub(crate) passages: Vec<Ranked>,
     /// Pairs, best first.
     pub(crate) pairs: Vec<Pair>,
-    counts: Option<Counts>,
 }
 
 /// A passage and its score.
@@ -49,8 +48,6 @@ pub(crate) struct Ranked {
 pub(crate) struct Answer {
     passages: Vec<Ranked>,
     pairs: Vec<Pair>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<Counts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
@@ -84,7 +81,6 @@ impl Page {
             text,
             passages: ranked.collect(),
             pairs,
-            counts: None,
         };
         let factors: Vec<f32> = pieces.iter().map(|piece| factor(piece.region)).collect();
         let inquiry = options
@@ -130,7 +126,6 @@ impl Page {
         let best = self.pairs.iter().map(|pair| pair.score).fold(0.0, f32::max);
         self.pairs
             .retain(|pair| pair.score >= RELEVANCE_MIN.max(best * SHARE_MIN));
-        self.counts = Some(inquiry.counts(&statistics));
     }
 
     /// Ranks passages by the page's subject; a page without questions of its own returns them as
@@ -180,7 +175,6 @@ impl Page {
         Answer {
             passages,
             pairs,
-            counts: self.counts,
             model,
         }
     }

@@ -1,9 +1,6 @@
 //! Ranks texts by an inquiry.
 
-use std::collections::BTreeMap;
-
 use analyst_base::{lists, rounded};
-use serde::{Deserialize, Serialize};
 use trawl_sdk::rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
 
 /// BM25 field weights: question or heading, answer.
@@ -37,19 +34,6 @@ pub(crate) struct Ranking {
     index: Bm25<2>,
 }
 
-/// Term statistics that the pages of a run share, so that all are ranked as one collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Counts {
-    /// Language tag of the stems.
-    language: String,
-    /// Number of passages and pairs.
-    texts: u64,
-    /// Number of words in their headings and in their texts.
-    words: Vec<u64>,
-    /// Document frequency of each stem of the inquiry.
-    frequencies: BTreeMap<String, u64>,
-}
-
 impl Inquiry {
     /// Parses an inquiry; `None` if none of its words has topical meaning.
     pub(crate) fn new(prompt: &str, language: Language) -> Option<Self> {
@@ -81,38 +65,6 @@ impl Inquiry {
         let (heading, text) = (self.words.terms(heading), self.words.terms(text));
         ranking.index.add([&heading, &text]);
     }
-
-    /// Converts statistics into their serialized form.
-    pub(crate) fn counts(&self, statistics: &Statistics) -> Counts {
-        let names = self
-            .terms
-            .iter()
-            .map(|term| self.words.name(*term).to_owned());
-        Counts {
-            language: self.words.language().tag().to_owned(),
-            texts: statistics.n_texts,
-            words: statistics.n_words.clone(),
-            frequencies: names.zip(statistics.frequencies.iter().copied()).collect(),
-        }
-    }
-
-    /// Sums the statistics of pages in this language, in the inquiry's order of terms.
-    pub(crate) fn statistics<'c>(&self, all: impl Iterator<Item = &'c Counts>) -> Statistics {
-        let mut sum = Statistics::default();
-        for counts in all.filter(|counts| counts.language == self.words.language().tag()) {
-            let frequency = |term: &Term| counts.frequencies.get(self.words.name(*term)).copied();
-            sum.add(&Statistics {
-                n_texts: counts.texts,
-                n_words: counts.words.clone(),
-                frequencies: self
-                    .terms
-                    .iter()
-                    .map(|term| frequency(term).unwrap_or_default())
-                    .collect(),
-            });
-        }
-        sum
-    }
 }
 
 impl Ranking {
@@ -133,12 +85,6 @@ impl Ranking {
             .into_iter()
             .map(|score| score.value)
             .collect()
-    }
-}
-
-impl Counts {
-    pub(crate) fn language(&self) -> Language {
-        Language::of_tag(&self.language)
     }
 }
 

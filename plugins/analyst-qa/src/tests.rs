@@ -329,7 +329,7 @@ fn page_text_cannot_escape_its_markers_and_fits_the_context_window() {
 }
 
 #[test]
-fn pages_are_ranked_as_one_collection_without_duplicates() {
+fn the_best_pairs_of_all_pages_are_merged_without_duplicates() {
     let options = json!({"prompt": "refund deadline for returns", "count": 3});
     let about = "<h2>Returns policy</h2><p>Returns are a part of our history, and our returns team likes returns a lot.</p>";
     let urls = [
