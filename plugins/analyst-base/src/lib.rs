@@ -1,10 +1,11 @@
 //! What the first-party analysts share: an analysis by rules that a language model may improve with
 //! one question a page, the question within the context window, and the result of the rules if the
-//! model fails.
+//! model fails; and how they read structured data.
 //!
 //! A library, not a plugin.
 
 mod prompt;
+mod structured;
 mod text;
 
 use serde::Deserialize;
@@ -14,6 +15,7 @@ use trawl_sdk::analyst::{Finding, Model, Question, Reply, Step, Subject, Task};
 use trawl_sdk::{Document, Failure};
 
 pub use prompt::{Prompt, is_quoted, list_schema};
+pub use structured::{Item, structured_data};
 pub use text::{digits, lists, percent_decoded, prompt_of, rounded};
 
 /// An analyst that asks at most one question about a page. [`start`] and [`resume`] are the methods

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use analyst_base::structured_data;
 use trawl_sdk::embedded;
 use trawl_sdk::rank::{Block, BlockKind, Language, Region, blocks, each_word, fold};
 use trawl_sdk::{Document, Tag};
@@ -157,7 +158,8 @@ impl Evidence {
                 _ => {}
             }
         }
-        let values = embedded::json_ld(document);
+        let items = structured_data(document).into_iter();
+        let values: Vec<_> = items.map(|item| item.value).collect();
         for item in embedded::items(&values) {
             self.types.extend(embedded::types(item).map(str::to_owned));
             for key in SECTION_KEYS {
@@ -170,14 +172,6 @@ impl Evidence {
                 if let Some(text) = item.get("name").or(inner).and_then(embedded::string) {
                     self.read(text, Place::Section);
                 }
-            }
-        }
-        for element in document.elements() {
-            if let Some(types) = element.attr("itemtype") {
-                let names = types
-                    .split_ascii_whitespace()
-                    .filter_map(|own| own.rsplit('/').next());
-                self.types.extend(names.map(str::to_owned));
             }
         }
     }

@@ -1,19 +1,57 @@
-//! Microdata converted to JSON-LD. HTML standard, section 5 "Microdata".
+//! Structured data of a page: JSON-LD, and microdata converted to it. HTML standard, section 5
+//! "Microdata".
 
 use serde_json::{Map, Value};
-use trawl_sdk::{Element, Kind, Tag};
+use trawl_sdk::embedded::json_ld;
+use trawl_sdk::rank::squeeze;
+use trawl_sdk::{Document, Element, Kind, Tag};
 
-use super::folded;
-
+/// Maximum number of microdata items.
+const ITEMS_MAX: usize = 2_000;
 /// Maximum nesting of items.
 const DEPTH_MAX: usize = 8;
+/// Maximum length of a property value, in bytes.
+const TEXT_BYTES_MAX: usize = 8_000;
 
-/// Maximum length of a property value, in bytes: contacts are short.
-const TEXT_BYTES_MAX: usize = 2_000;
+/// An item of structured data and its source.
+pub struct Item {
+    /// `json_ld` or `microdata`.
+    pub source: &'static str,
+    /// The item as JSON-LD.
+    pub value: Value,
+}
 
-/// The item of an element with `itemscope`.
-pub(super) fn item(root: Element<'_>) -> Value {
-    read(root, 0)
+/// The structured data of a page, JSON-LD first.
+pub fn structured_data(document: &Document<'_>) -> Vec<Item> {
+    let values = json_ld(document).into_iter();
+    let mut items: Vec<Item> = values
+        .map(|value| Item {
+            source: "json_ld",
+            value,
+        })
+        .collect();
+    let mut nodes = document.descendants();
+    let mut n_items = 0;
+    while let Some(node) = nodes.next() {
+        let element = match node.kind() {
+            Kind::Element(element) if element.has_attr("itemscope") => element,
+            Kind::TemplateContents => {
+                nodes.skip_inside(node);
+                continue;
+            }
+            _ => continue,
+        };
+        let is_inside = || element.ancestors().any(|outer| outer.has_attr("itemscope"));
+        let is_property = element.has_attr("itemprop") && is_inside();
+        if !is_property && n_items < ITEMS_MAX {
+            n_items += 1;
+            items.push(Item {
+                source: "microdata",
+                value: read(element, 0),
+            });
+        }
+    }
+    items
 }
 
 fn read(root: Element<'_>, depth: usize) -> Value {
@@ -63,7 +101,7 @@ fn text_of(element: Element<'_>) -> String {
     };
     let mut text = match attribute {
         Some(text) => text.trim().to_owned(),
-        None => folded(&element.visible_text()),
+        None => squeeze(&element.visible_text()),
     };
     text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
     text

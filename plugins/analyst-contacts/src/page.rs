@@ -1,26 +1,16 @@
 //! The parts of a page that may contain contacts, collected in one walk.
 
-mod microdata;
-
-use analyst_base::percent_decoded;
+use analyst_base::{Item, lists, percent_decoded, structured_data};
 use serde_json::Value;
-use trawl_sdk::embedded::{self, Budget, items, string};
+use trawl_sdk::embedded::{self, items, string};
 pub(crate) use trawl_sdk::rank::squeeze as folded;
 use trawl_sdk::{Document, Element, Kind, Tag, TextOptions};
 
 /// Maximum bytes of page text, and of a script, that are searched.
 const TEXT_BYTES_MAX: usize = 2 << 20;
 
-/// Maximum number of microdata items.
-const ITEMS_MAX: usize = 2_000;
-
-/// An item of structured data and its source.
-pub(crate) struct Item {
-    /// `json_ld` or `microdata`.
-    pub(crate) source: &'static str,
-    /// The item as JSON-LD.
-    pub(crate) value: Value,
-}
+/// Types of scripts and of JSON data that are read.
+const SCRIPTS: &str = "module text/javascript application/javascript application/json";
 
 /// A page prepared for the search.
 pub(crate) struct Page<'a> {
@@ -37,7 +27,7 @@ pub(crate) struct Page<'a> {
     pub(crate) marked: Vec<Element<'a>>,
     /// Elements whose style reverses their text.
     pub(crate) reversed: Vec<Element<'a>>,
-    pub(crate) items: Vec<Item>,
+    items: Vec<Item>,
 }
 
 impl<'a> Page<'a> {
@@ -55,7 +45,7 @@ impl<'a> Page<'a> {
             labelled: Vec::new(),
             marked: Vec::new(),
             reversed: Vec::new(),
-            items: Vec::new(),
+            items: structured_data(document),
         };
         page.walk();
         page
@@ -68,8 +58,6 @@ impl<'a> Page<'a> {
 
     fn walk(&mut self) {
         let document = self.document;
-        let has_css_reversal = document_reverses(document);
-        let mut has_json = false;
         let mut nodes = document.descendants();
         while let Some(node) = nodes.next() {
             let element = match node.kind() {
@@ -80,60 +68,30 @@ impl<'a> Page<'a> {
                 }
                 _ => continue,
             };
-            match element.tag() {
-                Tag::Script => has_json |= self.script(element),
-                Tag::A | Tag::Area => {
-                    if let Some(href) = element.attr("href") {
-                        self.links.push((element, href));
-                    }
-                }
+            match (element.tag(), element.attr("href")) {
+                (Tag::Script, _) => self.script(element),
+                (Tag::A | Tag::Area, Some(href)) => self.links.push((element, href)),
                 _ => {}
             }
-            self.attributes(element, &has_css_reversal);
-        }
-        if has_json {
-            let values = embedded::json_ld_within(document, &mut Budget::default());
-            let items = values.into_iter().map(|value| Item {
-                source: "json_ld",
-                value,
-            });
-            self.items.splice(0..0, items);
+            self.attributes(element);
         }
     }
 
-    /// Collects a script; returns whether it is JSON-LD.
-    fn script(&mut self, element: Element<'a>) -> bool {
+    /// Collects a script or JSON data with an `@`.
+    fn script(&mut self, element: Element<'a>) {
         let kind = embedded::script_type(element).to_ascii_lowercase();
-        let is_data = kind == "application/json";
-        let is_code = matches!(
-            kind.as_str(),
-            "" | "module" | "text/javascript" | "application/javascript"
-        );
-        if is_data || is_code {
-            let text = embedded::script_text(element);
-            if text.contains('@') && text.len() <= TEXT_BYTES_MAX {
-                self.scripts.push(text.into_owned());
-            }
+        let is_read = lists(SCRIPTS, &kind) || kind.is_empty();
+        let text = embedded::script_text(element);
+        if is_read && text.contains('@') && text.len() <= TEXT_BYTES_MAX {
+            self.scripts.push(text.into_owned());
         }
-        kind == "application/ld+json"
     }
 
-    fn attributes(&mut self, element: Element<'a>, reversing: &[String]) {
+    fn attributes(&mut self, element: Element<'a>) {
         let (mut is_marked, mut is_reversed) = (false, false);
         for (name, value) in element.attrs() {
             match name {
                 "style" => is_reversed = is_reversing(value),
-                "class" => {
-                    let mut classes = value.split_ascii_whitespace();
-                    is_reversed |= classes.any(|class| reversing.iter().any(|own| own == class));
-                }
-                "itemscope" if self.items.len() < ITEMS_MAX && !element.has_attr("itemprop") => {
-                    let value = microdata::item(element);
-                    self.items.push(Item {
-                        source: "microdata",
-                        value,
-                    });
-                }
                 "title" | "aria-label" | "alt" | "content" | "action" if value.contains('@') => {
                     self.labelled.push((element, value));
                 }
@@ -223,32 +181,6 @@ fn messenger_number(href: &str) -> Option<String> {
         .take_while(char::is_ascii_digit)
         .collect();
     DIGITS.contains(&digits.len()).then(|| format!("+{digits}"))
-}
-
-/// Classes whose rules reverse text: `.rev { direction: rtl; unicode-bidi: bidi-override }`.
-fn document_reverses(document: &Document<'_>) -> Vec<String> {
-    let mut classes = Vec::new();
-    for style in document
-        .elements()
-        .filter(|element| element.tag() == Tag::Style)
-    {
-        let css = style.text();
-        if !css.contains("bidi") {
-            continue;
-        }
-        for rule in css.split('}') {
-            let Some((selectors, declarations)) = rule.split_once('{') else {
-                continue;
-            };
-            if is_reversing(declarations) {
-                let names = selectors
-                    .split(',')
-                    .filter_map(|selector| selector.trim().rsplit('.').next());
-                classes.extend(names.map(|name| name.trim().to_owned()));
-            }
-        }
-    }
-    classes
 }
 
 /// Whether declarations reverse text: only the override changes the order of Latin letters.
