@@ -6,6 +6,8 @@
 
 mod prompt;
 mod structured;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use serde::Deserialize;

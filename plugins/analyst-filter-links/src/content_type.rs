@@ -5,7 +5,7 @@ use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
 
 use crate::link::Link;
-use crate::names::{ANCHORS, SEGMENTS, SOCIAL};
+use crate::names::{BUY, NAMES, SOCIAL};
 use crate::url::UrlParts;
 
 /// Type of the page a link leads to.
@@ -215,7 +215,7 @@ fn by_segments(url: &UrlParts) -> Vec<Classification> {
             .map(fold)
             .filter(|word| !word.is_empty())
             .collect();
-        for (content_type, names) in SEGMENTS {
+        for (content_type, names) in NAMES {
             let exact = lists(names, &words.join("-"));
             let among = words.len() <= NAMING_WORDS_MAX
                 && words.len() > 1
@@ -318,10 +318,16 @@ fn by_anchor(link: &Link) -> Option<Classification> {
         ));
     }
     let anchor = words.join("-");
-    let mut types = ANCHORS.iter();
-    let (content_type, _) = types.find(|(_, names)| lists(names, &anchor))?;
+    let mut types = NAMES.iter().filter(|(_, names)| lists(names, &anchor));
+    let content_type = match types.next() {
+        // `Blog` leads to a list of articles.
+        Some((ContentType::Article | ContentType::Product, _)) => ContentType::Listing,
+        Some((content_type, _)) => *content_type,
+        None if lists(BUY, &anchor) => ContentType::Product,
+        None => return None,
+    };
     Some(Classification::new(
-        *content_type,
+        content_type,
         0.88,
         format!("its text is “{shown}”"),
     ))

@@ -3,15 +3,18 @@
 
 use crate::content_type::ContentType;
 
-/// Path segments by the type of the page there or below.
-pub(crate) const SEGMENTS: &[(ContentType, &str)] = &[
+/// Names of page types, of which articles and products have lists: as a path segment, of the page
+/// there or below; as a whole anchor text, of the page that it leads to.
+pub(crate) const NAMES: &[(ContentType, &str)] = &[
     (
         ContentType::Login,
         "login log-in signin sign-in signup sign-up register registration account my-account \
-        logout password auth cart checkout basket wishlist anmelden anmeldung registrieren konto \
-        mein-konto warenkorb kasse merkzettel connexion inscription mon-compte panier \
+        logout password auth cart checkout basket wishlist anmelden anmeldung registrieren \
+        konto mein-konto warenkorb kasse merkzettel connexion inscription mon-compte panier \
         iniciar-sesion registro mi-cuenta carrito accedi registrati carrello entrar carrinho \
-        minha-conta inloggen winkelwagen logowanie koszyk",
+        minha-conta inloggen winkelwagen logowanie koszyk my-cart einloggen zur-kasse \
+        se-connecter s'inscrire inscrire registrarse create-account log-out abmelden \
+        start-free-trial get-started zaloguj-sie logga-in",
     ),
     (
         ContentType::Legal,
@@ -20,126 +23,76 @@ pub(crate) const SEGMENTS: &[(ContentType, &str)] = &[
         datenschutzerklaerung datenschutzerklarung agb nutzungsbedingungen widerruf \
         widerrufsbelehrung cookies cookie-policy cookie disclaimer gdpr mentions-legales \
         confidentialite politique-de-confidentialite cgv cgu aviso-legal privacidad \
-        politica-de-privacidad politica-de-privacidade note-legali termini informativa-privacy \
-        termos privacidade voorwaarden algemene-voorwaarden privacybeleid regulamin licence \
-        license copyright accessibility barrierefreiheit",
+        politica-de-privacidad politica-de-privacidade note-legali termini \
+        informativa-privacy termos privacidade voorwaarden algemene-voorwaarden \
+        privacybeleid regulamin licence license copyright accessibility barrierefreiheit \
+        terms-conditions widerrufsrecht cookie-settings terminos-y-condiciones \
+        termini-e-condizioni termos-de-uso",
     ),
     (
         ContentType::Contact,
-        "contact contacts contact-us kontakt contacto contatti contattaci contato nous-contacter \
-        contactez-nous get-in-touch anfahrt standorte locations stores store-locator",
+        "contact contacts contact-us kontakt contacto contatti contattaci contato \
+        nous-contacter contactez-nous get-in-touch anfahrt standorte locations stores \
+        store-locator kontaktieren-sie-uns kontaktformular contactenos contactanos \
+        fale-conosco neem-contact-op find-a-store kontakta-oss",
     ),
     (
         ContentType::About,
         "about about-us aboutus company our-story team our-team who-we-are ueber-uns uber-uns \
-        unternehmen wir firma a-propos qui-sommes-nous notre-equipe entreprise sobre-nosotros \
-        quienes-somos nosotros empresa chi-siamo azienda sobre quem-somos over-ons o-nas om-oss \
-        om-os history mission careers jobs karriere",
+        unternehmen wir firma a-propos qui-sommes-nous notre-equipe entreprise \
+        sobre-nosotros quienes-somos nosotros empresa chi-siamo azienda sobre quem-somos \
+        over-ons o-nas om-oss om-os history mission careers jobs karriere das-team \
+        unser-team about-the-company",
     ),
     (
         ContentType::Documentation,
-        "docs doc documentation dokumentation documentacion documentazione documentacao manual \
-        manuals handbuch manuel guide guides user-guide reference api api-reference api-docs \
-        tutorial tutorials howto how-to help hilfe aide ayuda aiuto ajuda hulp support faq faqs \
-        kb knowledge-base getting-started quickstart examples wiki help-center anleitung \
-        anleitungen",
+        "docs doc documentation dokumentation documentacion documentazione documentacao \
+        manual manuals handbuch manuel guide guides user-guide reference api api-reference \
+        api-docs tutorial tutorials howto how-to help hilfe aide ayuda aiuto ajuda hulp \
+        support faq faqs kb knowledge-base getting-started quickstart examples wiki \
+        help-center anleitung anleitungen",
     ),
     (
         ContentType::Product,
-        "product products produkt produkte produit produits producto productos prodotto prodotti \
-        produto produtos p dp item items shop store buy artikel-detail sku tienda boutique \
-        negozio loja winkel sklep",
+        "product products produkt produkte produit produits producto productos prodotto \
+        prodotti produto produtos p dp item items shop store buy artikel-detail sku tienda \
+        boutique negozio loja winkel sklep",
     ),
     (
         ContentType::Listing,
-        "category categories kategorie kategorien categorie categoria categorias tag tags topic \
-        topics archive archives archiv collection collections kollektion search suche recherche \
-        buscar cerca busca zoeken browse catalog catalogue katalog index author authors all c \
-        sale new-arrivals themen rubrik page listings directory",
+        "category categories kategorie kategorien categorie categoria categorias tag tags \
+        topic topics archive archives archiv collection collections kollektion search suche \
+        recherche buscar cerca busca zoeken browse catalog catalogue katalog index author \
+        authors all c sale new-arrivals themen rubrik page listings directory next next-page \
+        previous older-posts newer-posts show-all view-all see-all all-articles all-products \
+        alle-anzeigen alle-artikel alle-produkte nachste-seite weiter zuruck suivant \
+        precedent voir-tout siguiente anterior ver-todo ver-todos successivo volgende \
+        producten more-articles more-news",
     ),
     (
         ContentType::Article,
-        "blog blogs news article articles artikel story stories post posts nachrichten meldung \
-        meldungen aktuelles actualites actualite actu noticias noticia articulo articulos \
-        notizie notizia articolo articoli artigo artigos nieuws nieuwsbericht beitrag beitraege \
-        magazin magazine journal press presse press-releases pressemitteilung pressemitteilungen \
-        insights opinion politik politics politica sport sports world aktualnosci wiadomosci \
-        nyheter",
+        "blog blogs news article articles artikel story stories post posts nachrichten \
+        meldung meldungen aktuelles actualites actualite actu noticias noticia articulo \
+        articulos notizie notizia articolo articoli artigo artigos nieuws nieuwsbericht \
+        beitrag beitraege magazin magazine journal press presse press-releases \
+        pressemitteilung pressemitteilungen insights opinion politik politics politica sport \
+        sports world aktualnosci wiadomosci nyheter",
     ),
     (
         ContentType::Media,
         "video videos watch gallery galerie galeria galleria photos photo fotos images bilder \
-        podcast podcasts mediathek media-gallery",
+        podcast podcasts mediathek media-gallery watch-video watch-now listen",
     ),
     (
         ContentType::Download,
-        "download downloads herunterladen telechargement telechargements telecharger descargas \
-        descargar scarica",
+        "download downloads herunterladen telechargement telechargements telecharger \
+        descargas descargar scarica download-pdf pdf",
     ),
 ];
 
-/// Full anchor texts by content type.
-pub(crate) const ANCHORS: &[(ContentType, &str)] = &[
-    (
-        ContentType::Login,
-        "login log-in sign-in sign-up signup register my-account account cart my-cart checkout \
-        anmelden einloggen registrieren mein-konto warenkorb zur-kasse connexion se-connecter \
-        mon-compte panier s'inscrire inscrire iniciar-sesion registrarse mi-cuenta carrito \
-        accedi registrati carrello entrar carrinho inloggen winkelwagen create-account logout \
-        log-out abmelden start-free-trial get-started zaloguj-sie logga-in",
-    ),
-    (
-        ContentType::Legal,
-        "privacy privacy-policy privacy-notice terms terms-of-service terms-of-use \
-        terms-and-conditions terms-conditions legal legal-notice imprint impressum datenschutz \
-        datenschutzerklarung agb nutzungsbedingungen widerrufsrecht cookies cookie-policy \
-        cookie-settings disclaimer mentions-legales confidentialite politique-de-confidentialite \
-        cgv aviso-legal politica-de-privacidad privacidad terminos-y-condiciones note-legali \
-        termini-e-condizioni privacidade politica-de-privacidade termos-de-uso voorwaarden \
-        algemene-voorwaarden privacybeleid regulamin barrierefreiheit accessibility",
-    ),
-    (
-        ContentType::Contact,
-        "contact contact-us contacts get-in-touch kontakt kontaktieren-sie-uns kontaktformular \
-        contactez-nous nous-contacter contacto contactenos contactanos contatti contattaci \
-        contato fale-conosco neem-contact-op anfahrt find-a-store store-locator kontakta-oss",
-    ),
-    (
-        ContentType::About,
-        "about about-us company our-story our-team team who-we-are careers jobs uber-uns \
-        unternehmen das-team unser-team karriere a-propos qui-sommes-nous notre-equipe \
-        sobre-nosotros quienes-somos nosotros chi-siamo azienda sobre quem-somos over-ons o-nas \
-        om-oss about-the-company",
-    ),
-    (
-        ContentType::Documentation,
-        "docs documentation api api-reference reference manual user-guide guides tutorials help \
-        help-center support faq faqs getting-started dokumentation handbuch hilfe anleitung \
-        documentacion ayuda documentazione aide aiuto ajuda hulp wiki knowledge-base quickstart",
-    ),
-    (
-        ContentType::Listing,
-        "next next-page previous older-posts newer-posts show-all view-all see-all all-articles \
-        all-products blog news archive shop products categories search alle-anzeigen \
-        alle-artikel alle-produkte nachste-seite weiter zuruck produkte suche aktuelles \
-        nachrichten suivant precedent voir-tout produits actualites siguiente anterior ver-todo \
-        ver-todos productos noticias successivo prodotti notizie produtos volgende producten \
-        nieuws tienda boutique sale new-arrivals more-articles more-news",
-    ),
-    (
-        ContentType::Download,
-        "download downloads download-pdf herunterladen telecharger descargar scarica pdf",
-    ),
-    (
-        ContentType::Media,
-        "video videos watch watch-video watch-now gallery photos galerie bilder podcast listen",
-    ),
-    (
-        ContentType::Product,
-        "buy-now add-to-cart jetzt-kaufen in-den-warenkorb acheter comprar acquista view-product \
-        zum-produkt voir-le-produit ver-producto",
-    ),
-];
+/// Anchor texts that lead to something for sale.
+pub(crate) const BUY: &str = "buy-now add-to-cart jetzt-kaufen in-den-warenkorb acheter comprar acquista view-product \
+    zum-produkt voir-le-produit ver-producto";
 
 /// Words that name a page type in a prompt unless they are part of a compound.
 pub(crate) const TYPE_WORDS: &[(ContentType, &str)] = &[
