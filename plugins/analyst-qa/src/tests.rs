@@ -83,7 +83,7 @@ fn a_heading_that_is_a_question_is_answered_by_the_text_below() {
             panic!("{row}");
         };
         let html = format!("<html lang={language}><main><h1>FAQ</h1>{html}");
-        check(&html, &[&expected.replace('¶', "\n")]);
+        check(&html, &[expected.replace('¶', "\n").as_str()]);
     }
 }
 

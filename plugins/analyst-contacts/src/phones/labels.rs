@@ -22,16 +22,7 @@ pub(super) const LABEL_BYTES_MAX: usize = 64;
 /// The label at the end of a text that precedes a number; `None` without a known word.
 pub(super) fn before(text: &str, is_international: bool) -> Option<Label> {
     let line = text.rsplit(['\n', '\r']).next().unwrap_or_default();
-    let line = line.trim_end();
-    // `Mobile Ann (pool and stables) 333 4170926`: the parenthesis belongs to the label.
-    if let Some(open) = line
-        .strip_suffix([')', '）'])
-        .and_then(|rest| rest.rfind(['(', '（']))
-        && label_at_end(&line[open..], is_international).is_none()
-    {
-        return label_at_end(&line[..open], is_international);
-    }
-    label_at_end(line, is_international)
+    label_at_end(line.trim_end(), is_international)
 }
 
 fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
@@ -52,10 +43,6 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
             continue;
         }
         match label_of(word) {
-            // In French an abbreviation of `portable`; elsewhere a number that is no phone's.
-            Some(Label::Other) if *word == "port" && is_abbreviated(line) => {
-                return Some(Label::Phone(Some("mobile")));
-            }
             _ if lists(NUMBERS, word) => is_numbered = true,
             Some(Label::Phone(Some("fax"))) if at > 0 && is_phone(words[at - 1]) => {
                 // `Tel./Fax`
@@ -66,11 +53,6 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
         }
     }
     is_numbered.then_some(Label::Other)
-}
-
-/// Whether the last word of a label is an abbreviation: `Port. :`.
-fn is_abbreviated(line: &str) -> bool {
-    line.trim_end_matches([':', ' ', '\u{a0}']).ends_with('.')
 }
 
 /// Minimum digits of a separate number.

@@ -2,7 +2,6 @@
 //! their country.
 
 mod candidates;
-mod edges;
 pub(crate) mod hint;
 mod labels;
 mod number;

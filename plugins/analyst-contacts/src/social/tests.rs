@@ -4,28 +4,28 @@ use super::*;
 
 /// URLs with network and canonical URL of the profile.
 const PROFILES: &str = "\
-https://facebook.com/acme/?ref=bookmarks facebook https://www.facebook.com/acme\n\
-https://m.facebook.com/profile.php?id=100 facebook https://www.facebook.com/profile.php?id=100\n\
-https://www.facebook.com/pages/Acme/123/ facebook https://www.facebook.com/pages/Acme/123\n\
-http://instagram.com/acme.de/?hl=de instagram https://www.instagram.com/acme.de\n\
-https://twitter.com/acme x https://x.com/acme\n\
-https://de.linkedin.com/company/acme/about/ linkedin https://www.linkedin.com/company/acme\n\
-https://www.linkedin.com/in/jo-do-1?trk=x linkedin https://www.linkedin.com/in/jo-do-1\n\
-https://www.youtube.com/@acme/videos youtube https://www.youtube.com/@acme\n\
-https://youtube.com/channel/UCabc youtube https://www.youtube.com/channel/UCabc\n\
-https://www.tiktok.com/@acme?lang=de tiktok https://www.tiktok.com/@acme\n\
-https://www.pinterest.de/acme/ pinterest https://www.pinterest.com/acme\n\
-https://github.com/acme github https://github.com/acme\n\
-https://www.xing.com/pages/acme xing https://www.xing.com/pages/acme\n\
-https://vk.com/acme vk https://vk.com/acme\n\
-https://t.me/acme_bot telegram https://t.me/acme_bot\n\
-https://wa.me/4915112345678?text=hi whatsapp https://wa.me/4915112345678\n\
-https://api.whatsapp.com/send?phone=%2B49151123 whatsapp https://wa.me/49151123\n\
-https://discord.gg/abc discord https://discord.gg/abc\n\
-https://discord.com/invite/abc discord https://discord.com/invite/abc\n\
-https://www.threads.net/@acme threads https://www.threads.net/@acme\n\
-https://bsky.app/profile/acme.bsky.social bluesky https://bsky.app/profile/acme.bsky.social\n\
-https://medium.com/@acme medium https://medium.com/@acme\n\
+https://facebook.com/acme/?ref=bookmarks facebook https://www.facebook.com/acme
+https://m.facebook.com/profile.php?id=100 facebook https://www.facebook.com/profile.php?id=100
+https://www.facebook.com/pages/Acme/123/ facebook https://www.facebook.com/pages/Acme/123
+http://instagram.com/acme.de/?hl=de instagram https://www.instagram.com/acme.de
+https://twitter.com/acme x https://x.com/acme
+https://de.linkedin.com/company/acme/about/ linkedin https://www.linkedin.com/company/acme
+https://www.linkedin.com/in/jo-do-1?trk=x linkedin https://www.linkedin.com/in/jo-do-1
+https://www.youtube.com/@acme/videos youtube https://www.youtube.com/@acme
+https://youtube.com/channel/UCabc youtube https://www.youtube.com/channel/UCabc
+https://www.tiktok.com/@acme?lang=de tiktok https://www.tiktok.com/@acme
+https://www.pinterest.de/acme/ pinterest https://www.pinterest.com/acme
+https://github.com/acme github https://github.com/acme
+https://www.xing.com/pages/acme xing https://www.xing.com/pages/acme
+https://vk.com/acme vk https://vk.com/acme
+https://t.me/acme_bot telegram https://t.me/acme_bot
+https://wa.me/4915112345678?text=hi whatsapp https://wa.me/4915112345678
+https://api.whatsapp.com/send?phone=%2B49151123 whatsapp https://wa.me/49151123
+https://discord.gg/abc discord https://discord.gg/abc
+https://discord.com/invite/abc discord https://discord.com/invite/abc
+https://www.threads.net/@acme threads https://www.threads.net/@acme
+https://bsky.app/profile/acme.bsky.social bluesky https://bsky.app/profile/acme.bsky.social
+https://medium.com/@acme medium https://medium.com/@acme
 https://mastodon.social/@acme mastodon https://mastodon.social/@acme";
 
 #[test]
