@@ -76,13 +76,7 @@ fn town_after(
         before = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
     }
     let before = before.trim_end_matches([' ', ',', '-', '–', '·', '|', '\u{a0}']);
-    let before = without_code_label(before);
-    let mut street =
-        street_before(before).or_else(|| before.is_empty().then(|| street_before(above)).flatten());
-    if street.is_none() {
-        // The town may come first: `1052 Budapest, Váci utca 12.`
-        street = street_after(&line[end..]);
-    }
+    let street = street_before(if before.is_empty() { above } else { before });
     // Without a street, a code with a word after it proves nothing.
     let is_marked = street.is_some() || line[..start].ends_with('-');
     (is_marked && !town.is_empty()).then(|| {
@@ -93,18 +87,6 @@ fn town_after(
             country: Some(country.to_owned()),
             ..Address::default()
         })
-    })
-}
-
-/// The text in front of a postal code, without a label such as `Postal code:`.
-fn without_code_label(before: &str) -> &str {
-    let bare = before.trim_end_matches([':', '.', ' ']);
-    let label = ["CEP", "PLZ", "PSČ", "CAP", "C.P", "CP", "P.K"]
-        .iter()
-        .find_map(|label| bare.strip_suffix(label))
-        .filter(|rest| !rest.ends_with(char::is_alphanumeric));
-    label.map_or(before, |rest| {
-        rest.trim_end_matches([' ', ',', '-', '–', '·'])
     })
 }
 
@@ -139,19 +121,16 @@ fn town_before(
         let own = std::mem::take(&mut parts);
         parts = above.flat_map(parts_of).chain(own).collect();
     }
-    let mut town = parts.pop()?;
-    let street = match parts.iter().rposition(|part| is_street(part)) {
-        Some(at) => Some(street_from(&parts, at)),
-        // The town may follow its street without a comma.
-        None if is_street(&town) && region.is_some() => {
-            let (street, last) = town.rsplit_once(' ')?;
-            let street = street.to_owned();
-            town = last.to_owned();
-            Some(street)
+    let town = parts.pop()?;
+    let street = parts.iter().rposition(|part| is_street(part));
+    let street = street.map(|at| street_from(&parts, at));
+    // The town may follow its street without a comma.
+    let (street, town) = match town.rsplit_once(' ') {
+        Some((own, last)) if street.is_none() && is_street(&town) && region.is_some() => {
+            (Some(own.to_owned()), last)
         }
-        None => None,
+        _ => (street, town.trim()),
     };
-    let town = town.trim();
     let is_town = town.len() <= TOWN_BYTES_MAX
         && town
             .chars()
@@ -235,35 +214,8 @@ fn street_before(text: &str) -> Option<String> {
     None
 }
 
-/// The street after a town and a comma.
-fn street_after(text: &str) -> Option<String> {
-    let (_, rest) = text.trim_start_matches([',', ' ']).split_once(',')?;
-    let text = rest.trim_start();
-    // `г. Санкт-Петербург, ул. Садовая, д. 12`
-    let parts = text.split(',').map(str::trim).take(PARTS_MAX + 1);
-    let mut street = String::new();
-    for part in parts {
-        if !street.is_empty() {
-            street.push_str(", ");
-        }
-        // A number with a full stop ends the street and its sentence.
-        let end = part.match_indices(". ").find(|&(at, _)| {
-            part[..at].ends_with(|c: char| c.is_ascii_digit()) && part.contains(':')
-        });
-        let part = end.map_or(part, |(at, _)| &part[..at]);
-        street.push_str(part.trim_end_matches('.'));
-        if is_street(&street) {
-            return Some(street);
-        }
-    }
-    None
-}
-
 /// The town at the start of a text.
 fn town_of(text: &str) -> Option<String> {
-    let marks = ["г. ", "м. "];
-    let bare = marks.iter().find_map(|mark| text.strip_prefix(mark));
-    let text = bare.unwrap_or(text);
     let end = text
         .find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<'])
         .unwrap_or(text.len());
@@ -302,13 +254,6 @@ fn last_part(text: &str) -> Option<&str> {
         let part = text[start..].trim();
         let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2 || is_box(part);
         if has_letters || start == 0 {
-            // `Vestergade 18, 2. sal`: the floor is not the street.
-            let is_floor = part.starts_with(|c: char| c.is_ascii_digit())
-                && (part.contains(". ") || part.contains('º'));
-            if is_floor && start > 0 {
-                end = at;
-                continue;
-            }
             return Some(part).filter(|part| !part.is_empty() && part.len() <= STREET_BYTES_MAX);
         }
         end = at;

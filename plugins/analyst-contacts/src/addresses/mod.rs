@@ -6,7 +6,6 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -14,7 +13,7 @@ use trawl_sdk::embedded::{has_type, string};
 
 use crate::found::Address;
 use crate::page::{Page, folded};
-use crate::phones::{Region, digits_of, hint};
+use crate::phones::{Region, hint};
 use forms::{Form, forms};
 use lines::in_line;
 
@@ -32,8 +31,8 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
         }
     }
     let forms = forms(homes);
-    let text = with_ascii_digits(page.text());
-    let lines: Vec<&str> = text
+    let lines: Vec<&str> = page
+        .text()
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
@@ -51,19 +50,6 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
         }
     }
     found.found
-}
-
-/// The text with the digits of other scripts converted to ASCII.
-fn with_ascii_digits(text: &str) -> Cow<'_, str> {
-    let is_other = |c: char| matches!(c, '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' | '\u{966}'..='\u{96f}' | '\u{ff10}'..='\u{ff19}');
-    if !text.contains(is_other) {
-        return Cow::Borrowed(text);
-    }
-    let ascii = |c: char| match digits_of(c.encode_utf8(&mut [0; 4])).chars().next() {
-        Some(digit) => digit,
-        None => c,
-    };
-    Cow::Owned(text.chars().map(ascii).collect())
 }
 
 /// The further addresses of a line that lists several places.

@@ -17,8 +17,6 @@ US > 118 Commercial St, Suite 4, Portland, ME 04101-4738 > 118 Commercial St, Su
 AU > Unit 3/14 Harbour Road, Wollongong NSW 2500 > Unit 3/14 Harbour Road|2500|Wollongong|NSW
 IN > 135 Brigade Road, Bengaluru 560025, Karnataka > 135 Brigade Road|560025|Bengaluru|
 BR > Av. Paulista, 1578 - Bela Vista, São Paulo - SP, 01310-200 > Av. Paulista, 1578, Bela Vista|01310-200|São Paulo|SP
-HU > 1052 Budapest, Váci utca 12. II/3. > Váci utca 12. II/3|1052|Budapest|
-RU > ООО «Завод», 190000, г. Санкт-Петербург, ул. Садовая, д. 12 > ул. Садовая, д. 12|190000|Санкт-Петербург|
 FR > 18 bis, avenue de Messine – 75008 Paris. Standard : 01 > 18 bis, avenue de Messine|75008|Paris|
 MX > Av. Insurgentes Sur 1234, Col. Del Valle, 03100 Ciudad de México > Av. Insurgentes Sur 1234, Col. Del Valle|03100|Ciudad de México|
 IE > Glenmore House, Sea Road, Galway, H91 E2X4, Ireland > |H91 E2X4|Galway|
@@ -27,7 +25,6 @@ GB > 12, Baker Street, London W1U 2NS > 12, Baker Street|W1U 2NS|London|
 GB > 86 Leonard Street, London, EC2A 4BX > 86 Leonard Street|EC2A 4BX|London|
 AR > San Martín 1250, M5500 Mendoza > San Martín 1250|M5500|Mendoza|
 AR > Av. Corrientes 1234, 1043 Buenos Aires > Av. Corrientes 1234|1043|Buenos Aires|
-UA > 01001, м. Київ, вул. Хрещатик, 22 > вул. Хрещатик, 22|01001|Київ|
 IN > 14, MG Road, Fort, Mumbai - 400001, Maharashtra > 14, MG Road, Fort|400001|Mumbai|
 JP > 所在地\t〒150-0002 東京都渋谷区渋谷2-21-1 > 渋谷2-21-1|150-0002|東京都渋谷区|
 US > 86 Leonard Street, London, EC2A 4BX > 86 Leonard Street|EC2A 4BX|London|
