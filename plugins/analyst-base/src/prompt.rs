@@ -25,13 +25,8 @@ impl Prompt {
         schema: Value,
         answer_tokens: u32,
     ) -> Self {
-        let taken = [
-            rules,
-            DATA_NOTE,
-            &request,
-            &schema.to_string(),
-            "data marks",
-        ];
+        let schema_text = schema.to_string();
+        let taken = [rules, DATA_NOTE, &request, &schema_text, "data marks"];
         let room = Room::new(model.context_tokens, &taken);
         let question = Question::new(schema)
             .system(format!("{rules}\n{DATA_NOTE}"))
