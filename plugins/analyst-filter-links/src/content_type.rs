@@ -1,40 +1,11 @@
 //! Content type of the page a link leads to, judged by URL and anchor text.
 
 use analyst_base::lists;
-use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
 
 use crate::link::Link;
-use crate::names::{BUY, NAMES, SOCIAL};
+use crate::names::{BUY, ContentType, NAMES, SOCIAL};
 use crate::url::UrlParts;
-
-/// Type of the page a link leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ContentType {
-    /// A news item or post.
-    Article,
-    /// Something for sale.
-    Product,
-    /// Contact details.
-    Contact,
-    /// About a person or organisation.
-    About,
-    /// Manuals, references, help.
-    Documentation,
-    /// A list of other pages: a category, search results, pagination.
-    Listing,
-    /// Terms, privacy policy, imprint.
-    Legal,
-    /// Sign-in, sign-up, account, cart.
-    Login,
-    /// An image, video or audio file.
-    Media,
-    /// A file to download.
-    Download,
-    /// Anything else.
-    Other,
-}
 
 /// A content type with its certainty and the reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,20 +15,6 @@ pub(crate) struct Classification {
     pub(crate) certainty: f32,
     pub(crate) reason: String,
 }
-
-pub(crate) const ALL: [(&str, ContentType); 11] = [
-    ("article", ContentType::Article),
-    ("product", ContentType::Product),
-    ("contact", ContentType::Contact),
-    ("about", ContentType::About),
-    ("documentation", ContentType::Documentation),
-    ("listing", ContentType::Listing),
-    ("legal", ContentType::Legal),
-    ("login", ContentType::Login),
-    ("media", ContentType::Media),
-    ("download", ContentType::Download),
-    ("other", ContentType::Other),
-];
 
 const MEDIA: &str = "jpg jpeg png gif webp avif svg bmp tiff mp4 webm mov avi mkv mp3 wav ogg flac \
     m4a m3u8";
@@ -86,25 +43,6 @@ const TITLE_WORDS_MIN: usize = 4;
 const NAMING_WORDS_MAX: usize = 3;
 /// Maximum number of words in an anchor text that names a type.
 const ANCHOR_WORDS_MAX: usize = 4;
-
-impl ContentType {
-    /// Its name in answers.
-    pub(crate) fn name(self) -> &'static str {
-        ALL.iter()
-            .find(|(_, own)| *own == self)
-            .map_or("other", |(name, _)| name)
-    }
-
-    /// Parses a type as written by the caller.
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        let name = name.trim().to_lowercase();
-        let exact = ALL
-            .iter()
-            .find(|(own, _)| *own == name)
-            .map(|(_, own)| *own);
-        exact.or_else(|| crate::vocabulary::type_word(&name))
-    }
-}
 
 impl Classification {
     fn new(content_type: ContentType, certainty: f32, reason: impl Into<String>) -> Self {

@@ -3,8 +3,8 @@
 use analyst_base::lists;
 use trawl_sdk::rank::{each_word, fold};
 
-use crate::content_type::ContentType;
-use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler, type_word};
+use crate::names::{ContentType, type_word};
+use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler};
 
 /// Words after the name of a page type that confirm it.
 const PAGES: &str = "page pages link links seite seiten paginas post posts";

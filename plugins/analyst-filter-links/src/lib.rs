@@ -18,8 +18,8 @@ use serde_json::Value;
 use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
 use trawl_sdk::{Document, Failure, Info};
 
-use content_type::ContentType;
 use criteria::Criteria;
+use names::ContentType;
 use ranking::RankedLink;
 
 /// Ranks the links of a page: by the words of a query (BM25 over anchor text, label, URL, heading
@@ -88,8 +88,7 @@ impl Request {
             .filter(|name| !name.trim().is_empty())
             .map(|name| {
                 ContentType::of_name(name).ok_or_else(|| {
-                    let known: Vec<&str> =
-                        content_type::ALL.iter().map(|(name, _)| *name).collect();
+                    let known: Vec<&str> = names::ALL.iter().map(|(name, _)| *name).collect();
                     let reason = format!(
                         "`{name}` is not a content type; use one of {}",
                         known.join(", ")

@@ -1,7 +1,79 @@
-//! Names of page types in path segments, anchor texts and prompts, in several languages: lists for
-//! [`analyst_base::lists`]. Accents are folded; words of one name are joined by `-`.
+//! Page types, and their names in path segments, anchor texts and prompts, in several languages:
+//! lists for [`analyst_base::lists`]. Accents are folded; words of one name are joined by `-`.
 
-use crate::content_type::ContentType;
+use analyst_base::lists;
+use serde::Serialize;
+use trawl_sdk::rank::fold;
+
+/// Type of the page a link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ContentType {
+    /// A news item or post.
+    Article,
+    /// Something for sale.
+    Product,
+    /// Contact details.
+    Contact,
+    /// About a person or organisation.
+    About,
+    /// Manuals, references, help.
+    Documentation,
+    /// A list of other pages: a category, search results, pagination.
+    Listing,
+    /// Terms, privacy policy, imprint.
+    Legal,
+    /// Sign-in, sign-up, account, cart.
+    Login,
+    /// An image, video or audio file.
+    Media,
+    /// A file to download.
+    Download,
+    /// Anything else.
+    Other,
+}
+
+pub(crate) const ALL: [(&str, ContentType); 11] = [
+    ("article", ContentType::Article),
+    ("product", ContentType::Product),
+    ("contact", ContentType::Contact),
+    ("about", ContentType::About),
+    ("documentation", ContentType::Documentation),
+    ("listing", ContentType::Listing),
+    ("legal", ContentType::Legal),
+    ("login", ContentType::Login),
+    ("media", ContentType::Media),
+    ("download", ContentType::Download),
+    ("other", ContentType::Other),
+];
+
+impl ContentType {
+    /// Its name in answers.
+    pub(crate) fn name(self) -> &'static str {
+        ALL.iter()
+            .find(|(_, own)| *own == self)
+            .map_or("other", |(name, _)| name)
+    }
+
+    /// Parses a type as written by the caller.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let name = name.trim().to_lowercase();
+        let exact = ALL
+            .iter()
+            .find(|(own, _)| *own == name)
+            .map(|(_, own)| *own);
+        exact.or_else(|| type_word(&name))
+    }
+}
+
+/// The page type a word names.
+pub(crate) fn type_word(word: &str) -> Option<ContentType> {
+    let word = fold(word);
+    let mut types = TYPE_WORDS.iter();
+    types
+        .find(|(_, names)| lists(names, &word))
+        .map(|(own, _)| *own)
+}
 
 /// Names of page types, of which articles and products have lists: as a path segment, of the page
 /// there or below; as a whole anchor text, of the page that it leads to.
@@ -95,7 +167,7 @@ pub(crate) const BUY: &str = "buy-now add-to-cart jetzt-kaufen in-den-warenkorb 
     zum-produkt voir-le-produit ver-producto";
 
 /// Words that name a page type in a prompt unless they are part of a compound.
-pub(crate) const TYPE_WORDS: &[(ContentType, &str)] = &[
+const TYPE_WORDS: &[(ContentType, &str)] = &[
     (
         ContentType::Article,
         "article articles blog blogs post posts news story stories artikel nachrichten beitrage \

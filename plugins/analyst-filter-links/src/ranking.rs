@@ -6,8 +6,9 @@ use trawl_sdk::Document;
 use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary, each_word};
 
 use crate::Request;
-use crate::content_type::{Classification, ContentType, is_social};
+use crate::content_type::{Classification, is_social};
 use crate::link::{Link, links};
+use crate::names::ContentType;
 use crate::url::UrlParts;
 
 /// BM25 field weights: anchor text, label, URL, heading above, surrounding text.

@@ -1,11 +1,7 @@
-//! Vocabulary of prompts: file types, page types, and words without topical meaning. Accents are
-//! folded.
+//! Vocabulary of prompts: file types, and words without topical meaning. Accents are folded.
 
 use analyst_base::lists;
-use trawl_sdk::rank::{Language, fold};
-
-use crate::content_type::ContentType;
-use crate::names::TYPE_WORDS;
+use trawl_sdk::rank::Language;
 
 /// A file type: its names in prompts, and its file extensions in URLs.
 #[derive(Debug, PartialEq)]
@@ -50,15 +46,6 @@ const FILLERS: &str = "only just all any every everything link links url urls pa
     toutes tous les sur liens des de la le et ou uniquement seulement solo paginas enlaces \
     sobre y o los las el pagine su di sui e tutti tutte alleen over pagina s but aber mais \
     pero";
-
-/// The page type a word names.
-pub(crate) fn type_word(word: &str) -> Option<ContentType> {
-    let word = fold(word);
-    let mut types = TYPE_WORDS.iter();
-    types
-        .find(|(_, names)| lists(names, &word))
-        .map(|(own, _)| *own)
-}
 
 /// The file type a word names.
 pub(crate) fn file_kind(word: &str) -> Option<&'static FileKind> {

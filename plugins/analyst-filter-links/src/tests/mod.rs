@@ -5,8 +5,8 @@ use trawl_sdk::analyst::Model;
 use trawl_sdk::testkit::{self, Page, finding};
 
 use crate::FilterLinks;
-use crate::content_type::ContentType;
 use crate::criteria::Criteria;
+use crate::names::ContentType;
 
 fn page(html: &str) -> Page {
     testkit::page(html).url("https://site.example/here")
