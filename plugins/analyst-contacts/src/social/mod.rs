@@ -61,9 +61,6 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
         .path_segments()?
         .filter(|part| !part.is_empty())
         .collect();
-    if let Some(found) = special(url, &host, &parts) {
-        return found;
-    }
     let Some(network) = networks().find(|network| is_of(network, &host)) else {
         return mastodon(&host, &parts, is_me);
     };
@@ -113,46 +110,6 @@ fn is_of(network: &Network, host: &str) -> bool {
         || lists(network.also, host)
         || (matches!(network.name, "linkedin" | "facebook" | "pinterest")
             && also.next().is_some_and(by_country))
-}
-
-/// Profiles identified by the query of a URL; the outer `None` means that the URL has another form.
-fn special(url: &Url, host: &str, parts: &[&str]) -> Option<Option<Social>> {
-    let query = |name: &str| {
-        url.query_pairs()
-            .find(|(own, _)| own == name)
-            .map(|(_, value)| value.into_owned())
-    };
-    let made = |network: &str, url: String, handle: String| Social {
-        network: network.to_owned(),
-        url,
-        handle: handle_of(&handle),
-    };
-    if host.ends_with("facebook.com") && parts == ["profile.php"] {
-        return Some(query("id").map(|id| {
-            made(
-                "facebook",
-                format!("https://www.facebook.com/profile.php?id={id}"),
-                id,
-            )
-        }));
-    }
-    let is_chat = host == "api.whatsapp.com" || host == "web.whatsapp.com" || host == "wa.me";
-    if is_chat {
-        let number = query("phone").or_else(|| parts.first().map(|&first| first.to_owned()))?;
-        let number: String = number.chars().filter(char::is_ascii_digit).collect();
-        return Some(
-            (number.len() > 6).then(|| made("whatsapp", format!("https://wa.me/{number}"), number)),
-        );
-    }
-    if host == "chat.whatsapp.com" {
-        let group = (*parts.first()?).to_owned();
-        return Some(Some(made(
-            "whatsapp",
-            format!("https://chat.whatsapp.com/{group}"),
-            group,
-        )));
-    }
-    None
 }
 
 /// Mastodon and compatible servers have thousands of hosts: a profile is `/@name` with `rel=me`, or

@@ -5,7 +5,6 @@ use super::*;
 /// URLs with network and canonical URL of the profile.
 const PROFILES: &str = "\
 https://facebook.com/acme/?ref=bookmarks facebook https://www.facebook.com/acme
-https://m.facebook.com/profile.php?id=100 facebook https://www.facebook.com/profile.php?id=100
 https://www.facebook.com/pages/Acme/123/ facebook https://www.facebook.com/pages/Acme/123
 http://instagram.com/acme.de/?hl=de instagram https://www.instagram.com/acme.de
 https://twitter.com/acme x https://x.com/acme
@@ -20,7 +19,6 @@ https://www.xing.com/pages/acme xing https://www.xing.com/pages/acme
 https://vk.com/acme vk https://vk.com/acme
 https://t.me/acme_bot telegram https://t.me/acme_bot
 https://wa.me/4915112345678?text=hi whatsapp https://wa.me/4915112345678
-https://api.whatsapp.com/send?phone=%2B49151123 whatsapp https://wa.me/49151123
 https://discord.gg/abc discord https://discord.gg/abc
 https://discord.com/invite/abc discord https://discord.com/invite/abc
 https://www.threads.net/@acme threads https://www.threads.net/@acme
