@@ -11,8 +11,8 @@ const STREET_BYTES_MAX: usize = 90;
 const TOWN_BYTES_MAX: usize = 45;
 /// Maximum length of a label in front of an address, in bytes.
 const LABEL_BYTES_MAX: usize = 30;
-/// Maximum number of parts between a street and its town: a quarter, a floor.
-const PARTS_MAX: usize = 2;
+/// Maximum number of parts of a street: its number, a quarter, a floor.
+const PARTS_MAX: usize = 3;
 /// Words inside the names of towns that have no capital.
 const SMALL_WORDS: &str = "am an der im in bei ob la de du sur en del do da das dos den v nad";
 /// The Japanese postal mark: `〒150-0002 東京都…` is an address on the pages of any country.
@@ -63,26 +63,21 @@ fn japanese(rest: &str) -> Option<Address> {
 }
 
 /// An address such as `Lindenallee 14, 04109 Leipzig`; the street may be in the line above.
-fn town_after(
-    line: &str,
-    (start, end): (usize, usize),
-    above: &str,
-    country: &str,
-) -> Option<Address> {
-    let town = town_of(line[end..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
-    let mut before = line[..start].trim_end();
+fn town_after(line: &str, code: (usize, usize), above: &str, country: &str) -> Option<Address> {
+    let town = town_of(line[code.1..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
+    let mut before = line[..code.0].trim_end();
     // `CH-3012`
+    let is_marked = before.ends_with('-');
     if let Some(rest) = before.strip_suffix('-') {
         before = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
     }
     let before = before.trim_end_matches([' ', ',', '-', '–', '·', '|', '\u{a0}']);
-    let street = street_before(if before.is_empty() { above } else { before });
+    let street = street_in(&parts_of(if before.is_empty() { above } else { before }));
     // Without a street, a code with a word after it proves nothing.
-    let is_marked = street.is_some() || line[..start].ends_with('-');
-    (is_marked && !town.is_empty()).then(|| {
+    (street.is_some() || is_marked).then(|| {
         with_text(Address {
             street,
-            postal_code: Some(line[start..end].to_owned()),
+            postal_code: Some(line[code.0..code.1].to_owned()),
             city: Some(town),
             country: Some(country.to_owned()),
             ..Address::default()
@@ -94,58 +89,46 @@ fn town_after(
 /// lines above.
 fn town_before(
     line: &str,
-    (start, end): (usize, usize),
+    code: (usize, usize),
     (above, second): (&str, &str),
     form: &Form,
 ) -> Option<Address> {
-    let country = form.country;
     let marks = [' ', ',', '-', '–', '\u{a0}', '.', '('];
-    let mut before = line[..start].trim_end_matches(marks);
-    let mut region = None;
+    let mut before = line[..code.0].trim_end_matches(marks);
     let (rest, last) = before.rsplit_once([' ', ',', '(']).unwrap_or(("", before));
-    let last_word = last.trim_end_matches(')');
-    let is_state = (2..=3).contains(&last_word.len())
-        && last_word.bytes().all(|byte| byte.is_ascii_uppercase());
-    let needs_state = matches!(country, "US" | "AU");
-    if is_state && country != "GB" {
-        region = Some(last_word.to_owned());
+    let last = last.trim_end_matches(')');
+    let is_state = (2..=3).contains(&last.len())
+        && last.bytes().all(|byte| byte.is_ascii_uppercase())
+        && form.country != "GB";
+    if is_state {
         before = rest.trim_end_matches(marks);
-    } else if needs_state {
+    } else if matches!(form.country, "US" | "AU") {
         return None;
     }
     let mut parts = parts_of(before);
     if parts.len() < 2 {
-        let above = [second, above]
-            .into_iter()
-            .filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
-        let own = std::mem::take(&mut parts);
-        parts = above.flat_map(parts_of).chain(own).collect();
+        let above = [second, above].into_iter();
+        let above = above.filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
+        parts = above.flat_map(parts_of).chain(parts).collect();
     }
     let town = parts.pop()?;
-    let street = parts.iter().rposition(|part| is_street(part));
-    let street = street.map(|at| street_from(&parts, at));
     // The town may follow its street without a comma.
-    let (street, town) = match town.rsplit_once(' ') {
-        Some((own, last)) if street.is_none() && is_street(&town) && region.is_some() => {
-            (Some(own.to_owned()), last)
-        }
-        _ => (street, town.trim()),
+    let (street, town) = match (street_in(&parts), town.rsplit_once(' ')) {
+        (None, Some((own, last))) if is_state && is_street(&town) => (Some(own.to_owned()), last),
+        (street, _) => (street, town.trim()),
     };
+    let is_named = |c: char| c.is_alphabetic() && !c.is_lowercase();
     let is_town = town.len() <= TOWN_BYTES_MAX
-        && town
-            .chars()
-            .next()
-            .is_some_and(|c| c.is_alphabetic() && !c.is_lowercase())
-        && !town.chars().any(|c| c.is_ascii_digit());
-    let is_distinct = matches!(country, "GB" | "CA" | "IE") && !form.is_foreign;
-    let is_sure = street.is_some() || is_distinct;
-    (is_town && is_sure).then(|| {
+        && town.starts_with(is_named)
+        && !town.contains(|c: char| c.is_ascii_digit());
+    let is_distinct = matches!(form.country, "GB" | "CA" | "IE") && !form.is_foreign;
+    (is_town && (street.is_some() || is_distinct)).then(|| {
         with_text(Address {
             street,
-            postal_code: Some(line[start..end].to_owned()),
+            postal_code: Some(line[code.0..code.1].to_owned()),
             city: Some(town.to_owned()),
-            region,
-            country: Some(country.to_owned()),
+            region: is_state.then(|| last.to_owned()),
+            country: Some(form.country.to_owned()),
             ..Address::default()
         })
     })
@@ -154,10 +137,11 @@ fn town_before(
 /// Splits an address at its commas; a house number stays with its street.
 fn parts_of(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    // A number with a full stop ends the sentence in front of the address.
-    let ends = text
-        .match_indices(". ")
-        .filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
+    // A number with a full stop ends the sentence in front of the address; `2. sal` is a floor.
+    let ends = text.match_indices(". ").filter(|&(at, _)| {
+        let digits = text[..at].bytes().rev().take_while(u8::is_ascii_digit);
+        digits.count() > 2
+    });
     let text = ends.last().map_or(text, |(at, _)| &text[at + 2..]);
     // `Office: 126 W. Granite St., Butte`
     let text = match text.split_once(": ") {
@@ -165,7 +149,7 @@ fn parts_of(text: &str) -> Vec<String> {
         _ => text,
     };
     for part in text
-        .split([',', '،', '|', '·', '–'])
+        .split([',', '،', '|', '·', '–', ';', '\t'])
         .flat_map(|part| part.split(" - "))
         .map(str::trim)
     {
@@ -182,36 +166,13 @@ fn parts_of(text: &str) -> Vec<String> {
     parts
 }
 
-/// The street with the parts between it and the town: a suite, a floor.
-fn street_from(parts: &[String], at: usize) -> String {
-    let first = if at > 0 && is_street(&parts[at - 1]) {
-        at - 1
-    } else {
-        at
-    };
-    parts[first..]
-        .iter()
-        .take(3)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// The last part of a text that is a street, with the parts after it.
-fn street_before(text: &str) -> Option<String> {
-    let mut street = last_part(text)?;
-    for _ in 0..PARTS_MAX {
-        if is_street(street) {
-            return Some(street.to_owned());
-        }
-        let before = text[..street.as_ptr() as usize - text.as_ptr() as usize]
-            .trim_end()
-            .trim_end_matches([',', '·', '|']);
-        let longer = last_part(before)?;
-        street = &text[longer.as_ptr() as usize - text.as_ptr() as usize..];
-        street = street.trim_end();
-    }
-    None
+/// The last street of an address, with the parts between it and the town: a suite, a floor.
+fn street_in(parts: &[String]) -> Option<String> {
+    let at = parts.iter().rposition(|part| is_street(part))?;
+    let is_second = at > 0 && is_street(&parts[at - 1]);
+    let mut street = parts[if is_second { at - 1 } else { at }..].to_vec();
+    street.truncate(PARTS_MAX);
+    Some(street.join(", "))
 }
 
 /// The town at the start of a text.
@@ -240,24 +201,6 @@ fn town_of(text: &str) -> Option<String> {
     });
     let town = words.join(" ");
     (is_named && town.len() <= TOWN_BYTES_MAX).then_some(town)
-}
-
-/// The last part of a text, with the house number if a comma separates it from its street.
-fn last_part(text: &str) -> Option<&str> {
-    let mut end = text.len();
-    loop {
-        // The separator and the offset after it: `·` takes more than one byte.
-        let (at, start) = text[..end]
-            .rmatch_indices([',', '|', '·', ';', '\t', ':'])
-            .next()
-            .map_or((0, 0), |(at, separator)| (at, at + separator.len()));
-        let part = text[start..].trim();
-        let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2 || is_box(part);
-        if has_letters || start == 0 {
-            return Some(part).filter(|part| !part.is_empty() && part.len() <= STREET_BYTES_MAX);
-        }
-        end = at;
-    }
 }
 
 /// Whether a text is a post office box.

@@ -4,7 +4,7 @@ use crate::phones::Region;
 
 /// Country, line (after the line above it and ` / `), `street|postal code|town|region`.
 const CASES: &str = "\
-DE > Acme · 2024 · 10115 Berlin > Acme · 2024|10115|Berlin|
+DE > Acme · 2024 · 10115 Berlin > Acme, 2024|10115|Berlin|
 DE > Lindenallee 14 / 04109 Leipzig > Lindenallee 14|04109|Leipzig|
 DE > Praxis Vogt, Hauptstraße 5a, 79098 Freiburg im Breisgau > Hauptstraße 5a|79098|Freiburg im Breisgau|
 CH > Länggassstrasse 31, CH-3012 Bern > Länggassstrasse 31|3012|Bern|
