@@ -1,6 +1,6 @@
 //! Custom labels defined by the caller.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use analyst_base::{lists, rounded};
 use trawl_sdk::rank::{Vocabulary, each_word, fold};
@@ -44,21 +44,15 @@ faq|FAQPage|/faq";
 
 /// The labels of a task: its list, or else those listed in the prompt.
 pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
-    let from_prompt = || prompt.map(named_in).unwrap_or_default();
-    let all: Vec<String> = if list.is_empty() {
-        from_prompt()
-    } else {
-        list.to_vec()
+    let all = match (list, prompt) {
+        ([], Some(prompt)) => named_in(prompt),
+        _ => list.to_vec(),
     };
-    let mut seen = std::collections::HashSet::new();
-    let all = all.into_iter().map(|label| {
-        label
-            .trim()
-            .chars()
-            .take(LABEL_CHARS_MAX)
-            .collect::<String>()
-    });
-    all.filter(|label| {
+    let mut seen = HashSet::new();
+    let all = all
+        .iter()
+        .map(|label| label.trim().chars().take(LABEL_CHARS_MAX).collect());
+    all.filter(|label: &String| {
         label.chars().any(char::is_alphanumeric) && seen.insert(label.to_lowercase())
     })
     .take(LABELS_MAX)
@@ -70,32 +64,18 @@ pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
 fn named_in(prompt: &str) -> Vec<String> {
     let list = prompt.rsplit_once(':').map_or(prompt, |(_, list)| list);
     let list = list.trim().trim_end_matches(['.', '?', '!']);
-    let mut labels = Vec::new();
-    for part in list.split([',', ';', '\n', '|']) {
-        let part = part
-            .trim()
-            .trim_start_matches(['-', '*', '•', '"'])
-            .trim_end_matches('"')
-            .trim();
-        let part = ["or ", "and ", "oder ", "und ", "ou ", "et ", "y ", "o "]
-            .iter()
-            .find_map(|word| part.strip_prefix(word))
-            .unwrap_or(part);
-        let halves: Vec<&str> = [" or ", " oder ", " ou "]
-            .iter()
-            .find_map(|word| part.split_once(word))
-            .map_or(vec![part], |(one, other)| vec![one, other]);
-        labels.extend(
-            halves
-                .into_iter()
-                .map(|half| half.trim().to_owned())
-                .filter(|half| !half.is_empty()),
-        );
-    }
-    let is_list = labels.len() >= 2
-        && labels
-            .iter()
-            .all(|label| label.split_whitespace().count() <= LABEL_WORDS_MAX);
+    let ors = [" or ", " oder ", " ou "].iter();
+    let list = ors.fold(list.to_owned(), |list, word| list.replace(word, ", "));
+    let parts = list.split([',', ';', '\n', '|']).map(|part| {
+        let part = part.trim().trim_start_matches(['-', '*', '•', '"']);
+        let part = part.trim_end_matches('"').trim();
+        let mut ands = ["and ", "und ", "et ", "y ", "o "].iter();
+        let bare = ands.find_map(|word| part.strip_prefix(word));
+        bare.unwrap_or(part).trim().to_owned()
+    });
+    let labels: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    let mut n_words = labels.iter().map(|label| label.split_whitespace().count());
+    let is_list = labels.len() >= 2 && n_words.all(|n_words| n_words <= LABEL_WORDS_MAX);
     if is_list { labels } else { Vec::new() }
 }
 
