@@ -153,8 +153,9 @@ fn by_segments(url: &UrlParts) -> Vec<Classification> {
             .map(fold)
             .filter(|word| !word.is_empty())
             .collect();
+        let name = words.join("-");
         for (content_type, names) in NAMES {
-            let exact = lists(names, &words.join("-"));
+            let exact = lists(names, &name);
             let among = words.len() <= NAMING_WORDS_MAX
                 && words.len() > 1
                 && words
