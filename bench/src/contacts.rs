@@ -31,7 +31,6 @@ struct Page {
     name: String,
     set: String,
     truth: Value,
-    text: String,
     document: Document,
 }
 
@@ -133,7 +132,6 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
             set: truth["set"].as_str().unwrap_or_default().to_owned(),
             name,
             truth,
-            text,
             document,
         })
     };
@@ -142,7 +140,7 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
 
 fn find(page: &Page) -> Found {
     let document = trawl_sdk::Document::new(page.document.arrays(&[]));
-    analyst_contacts::find(&document, &page.text, &Options::default())
+    analyst_contacts::find(&document, &Options::default())
 }
 
 /// Found and expected values of each kind, normalised for comparison.

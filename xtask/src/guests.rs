@@ -9,8 +9,8 @@ use crate::workspace::{self, Metadata};
 
 /// Folders of the workspace whose packages are plugins.
 const FOLDERS: [&str; 2] = ["plugins", "providers"];
-/// Folder among them whose packages are libraries of plugins.
-const LIBRARIES: &str = "plugins/lib";
+/// Folders among them whose packages are libraries of plugins.
+const LIBRARIES: [&str; 2] = ["plugins/lib", "plugins/analyst-base"];
 
 /// Names of [`Way`] on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -57,7 +57,7 @@ fn packages(metadata: &Metadata, root: &Path) -> Vec<String> {
 /// Whether a manifest is a plugin's.
 fn is_plugin(manifest: &Path, root: &Path) -> bool {
     let is_below = |folder: &str| manifest.starts_with(root.join(folder));
-    FOLDERS.into_iter().any(is_below) && !is_below(LIBRARIES)
+    FOLDERS.into_iter().any(is_below) && !LIBRARIES.into_iter().any(is_below)
 }
 
 fn in_words(component: &Component, root: &Path) -> String {
@@ -79,7 +79,9 @@ mod tests {
         let check = |manifest: &str| is_plugin(&root.join(manifest), root);
         assert!(check("plugins/format-html/Cargo.toml"));
         assert!(check("providers/provider-1/Cargo.toml"));
+        assert!(check("plugins/analyst-qa/Cargo.toml"));
         assert!(!check("plugins/lib/chunk/Cargo.toml"));
+        assert!(!check("plugins/analyst-base/Cargo.toml"));
         assert!(!check("host/plugins/Cargo.toml"));
     }
 }

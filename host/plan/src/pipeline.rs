@@ -3,7 +3,7 @@
 /// One of the deprecated pipelines. Spec S22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pipeline {
-    /// E-mail addresses, telephone numbers, profiles, people, businesses.
+    /// E-mail addresses, telephone numbers, profiles, businesses.
     ExtractContacts,
     /// Questions with their answers.
     ExtractQa,

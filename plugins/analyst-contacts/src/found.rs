@@ -12,7 +12,7 @@ pub struct Found {
     pub phones: Vec<Phone>,
     /// Profiles on social networks.
     pub social: Vec<Social>,
-    /// People with their roles.
+    /// People that structured data or a model names, with their roles.
     pub people: Vec<Person>,
     /// Postal addresses.
     pub addresses: Vec<Address>,
@@ -26,8 +26,8 @@ pub struct Found {
 pub struct Email {
     /// The e-mail address, its domain in lower case.
     pub value: String,
-    /// Where it was found: `mailto`, `text`, `entity`, `obfuscated`, `script`, `attribute`,
-    /// `cloudflare`, `reversed`, `json_ld`, `microdata`, `hcard`, `model`.
+    /// Where it was found: `mailto`, `text`, `obfuscated`, `script`, `attribute`, `cloudflare`,
+    /// `reversed`, `json_ld`, `microdata`, `model`.
     pub sources: Vec<String>,
     /// Name of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,21 +1,16 @@
 //! Checks that the answers of a model occur on the page: whole words in the same order.
 
-use std::ops::Range;
+use analyst_base::lists;
 
-use crate::emails::spoken::{AT, DOT, OPENING};
-use crate::emails::text::is_word;
+use crate::emails::obfuscated::with_signs;
+use crate::emails::text::{is_domain, is_local, is_word};
 use crate::phones;
-use crate::words::SIGN_WORDS;
-
-/// Maximum bytes between two words of an e-mail address: blanks, brackets and a sign.
-const GAP_BYTES_MAX: usize = 12;
+use crate::words::{ATS, DOTS};
 
 /// The text of a page in the forms used for comparison.
 pub(crate) struct Text {
-    /// The text in lower case.
-    lower: String,
-    /// Ranges of its words.
-    words: Vec<Range<usize>>,
+    /// The text in lower case, with signs for the words for `@` and dots in e-mail addresses.
+    signs: String,
     letters: Letters,
     digits: String,
 }
@@ -27,10 +22,8 @@ impl Text {
             .lines()
             .map(|line| phones::digits_of(line) + "\n")
             .collect();
-        let lower = text.to_lowercase();
         Self {
-            words: words(&lower),
-            lower,
+            signs: text.to_lowercase().lines().map(spelled).collect(),
             letters: Letters::of(text),
             digits,
         }
@@ -54,146 +47,42 @@ impl Text {
         self.digits.contains(digits.trim_start_matches('0'))
     }
 
-    /// Whether an e-mail address occurs in the text: its words in order, joined by `@` and dots or
-    /// by words for them.
+    /// Whether an e-mail address occurs in the text as a whole, its signs written or spelled out.
     pub(crate) fn has_address(&self, address: &str) -> bool {
         let address = address.to_lowercase();
-        let Some((_, domain)) = address.split_once('@') else {
-            return false;
-        };
-        if !domain.contains('.') {
-            return false;
-        }
-        let parts = words(&address);
-        // The separators between the words of the e-mail address.
-        let joints: Vec<&str> = parts
-            .windows(2)
-            .map(|pair| &address[pair[0].end..pair[1].start])
-            .collect();
-        let Some(first) = parts.first().map(|part| &address[part.clone()]) else {
-            return false;
-        };
-        (0..self.words.len()).any(|start| {
-            self.word(start) == Some(first)
-                && !self.is_joined_before(start)
-                && self.goes_on(start, &address, &parts, &joints)
-        })
-    }
-
-    fn word(&self, at: usize) -> Option<&str> {
-        self.words.get(at).map(|word| &self.lower[word.clone()])
-    }
-
-    /// The text between a word and the next one.
-    fn gap(&self, at: usize) -> Option<&str> {
-        let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
-        Some(&self.lower[word.end..next.start])
-    }
-
-    /// Whether the word continues a longer local part: `sales.info@`.
-    fn is_joined_before(&self, start: usize) -> bool {
-        start
-            .checked_sub(1)
-            .and_then(|before| self.gap(before))
-            .is_some_and(|gap| matches!(gap, "." | "-" | "_" | "+" | "'"))
-    }
-
-    /// Whether the remaining words of an e-mail address follow the first one.
-    fn goes_on(
-        &self,
-        start: usize,
-        address: &str,
-        parts: &[Range<usize>],
-        joints: &[&str],
-    ) -> bool {
-        let mut at = start;
-        for (joint, part) in joints.iter().zip(&parts[1..]) {
-            let Some(next) = self.after_joint(at, joint) else {
-                return false;
-            };
-            if self.word(next) != Some(&address[part.clone()]) {
-                return false;
-            }
-            at = next;
-        }
-        // `acme.com` does not occur in `acme.com.au`.
-        !self
-            .gap(at)
-            .is_some_and(|gap| matches!(gap, "." | "-" | "@"))
-    }
-
-    /// The word after a separator, which may be spelled out in one word or two.
-    fn after_joint(&self, at: usize, joint: &str) -> Option<usize> {
-        let gap = self.gap(at)?;
-        if gap.len() > GAP_BYTES_MAX {
-            return None;
-        }
-        let signs = gap.trim_matches(|c: char| c.is_whitespace() || is_bracket(c));
-        let is_written = match joint {
-            "@" => matches!(
-                signs,
-                "@" | "＠" | "★" | "☆" | "◎" | "●" | "■" | "◆" | "#" | "＃"
-            ),
-            "." => matches!(signs, "." | "．"),
-            // `_` also counts as a bracket.
-            joint => signs == joint || gap.trim() == joint,
-        };
-        if is_written {
-            return Some(at + 1);
-        }
-        // Two words are `snabel-a` and `at sign`.
-        for n_words in [2, 1] {
-            let Some(after) = self.gap(at + n_words) else {
-                continue;
-            };
-            let range = self.words[at + 1].start..self.words[at + n_words].end;
-            let name = self.lower[range].replace(' ', "-");
-            if !signs.is_empty() || after.len() > GAP_BYTES_MAX || !is_empty(after) {
-                continue;
-            }
-            let is_bracketed = gap.contains(is_bracket) && after.contains(is_bracket);
-            let is_apart = is_bracketed || (!gap.is_empty() && !after.is_empty());
-            let name = name.as_str();
-            let is_spelled_out = match joint {
-                "@" => matches!(name, "at" | "at-sign") || AT.has(name, is_bracketed),
-                "." => DOT.has(name, is_bracketed),
-                _ => SIGN_WORDS.has(name),
-            };
-            if is_apart && is_spelled_out {
-                return Some(at + n_words + 1);
-            }
-        }
-        None
+        let is_address = address.contains('@') && address.contains('.');
+        is_address
+            && self.signs.match_indices(&address).any(|(at, _)| {
+                let (before, after) = (&self.signs[..at], &self.signs[at + address.len()..]);
+                // `acme.com` does not occur in `acme.com.au`, but before a full stop.
+                let after = after.strip_prefix('.').unwrap_or(after);
+                !before.ends_with(is_local) && !after.starts_with(is_domain)
+            })
     }
 }
 
-fn is_bracket(character: char) -> bool {
-    OPENING.contains(&character) || matches!(character, ')' | ']' | '}' | '>' | '»' | '）')
-}
-
-/// Whether a gap consists of blanks and brackets.
-fn is_empty(gap: &str) -> bool {
-    gap.chars().all(|c| c.is_whitespace() || is_bracket(c))
-}
-
-/// Ranges of the words of a text: runs of letters and digits, split where a script that separates
-/// words meets one that does not.
-fn words(text: &str) -> Vec<Range<usize>> {
-    let mut words: Vec<Range<usize>> = Vec::new();
-    let mut is_western = None;
-    for (at, character) in text.char_indices() {
-        if !character.is_alphanumeric() {
-            is_western = None;
-            continue;
+/// A line with signs for the words for `@` and the dot, which is a sign between words as well:
+/// `info at acme dot de`.
+fn spelled(line: &str) -> String {
+    let line = with_signs(line, '@').unwrap_or_else(|| line.to_owned());
+    let mut out = String::with_capacity(line.len() + 1);
+    let mut is_joined = true;
+    for word in line.split_whitespace() {
+        // A single letter is a sign in brackets only.
+        let is_word = word.chars().count() > 1;
+        let sign = match word {
+            word if is_word && lists(ATS, word) => "@",
+            word if is_word && lists(DOTS, word) => ".",
+            _ => "",
+        };
+        if sign.is_empty() && !is_joined {
+            out.push(' ');
         }
-        let (end, is_own) = (at + character.len_utf8(), is_word(character));
-        match words.last_mut() {
-            Some(word) if is_western == Some(is_own) => word.end = end,
-            _ => words.push(at..end),
-        }
-        is_western = Some(is_own);
+        out.push_str(if sign.is_empty() { word } else { sign });
+        is_joined = !sign.is_empty();
     }
-    words
+    out.push('\n');
+    out
 }
 
 /// The letters and digits of a text in lower case.
@@ -230,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_stand_in_whole_words() {
+    fn addresses_occur_as_a_whole() {
         for (text, address, expected) in [
             (
                 "Information about Acme Communications",
@@ -248,15 +137,12 @@ mod tests {
             ("info (ät) acme (punkt) de", "info@acme.de", true),
             ("info a acme.com", "info@acme.com", false),
             ("info [a] acme.com", "info@acme.com", true),
-            ("info snabel-a acme punkt dk", "info@acme.dk", true),
-            ("info at sign acme.dk", "info@acme.dk", true),
             (
                 "ann dot lee at my-acme dot com",
                 "ann.lee@my-acme.com",
                 true,
             ),
             ("ann_lee@acme.com", "ann_lee@acme.com", true),
-            ("ann minus lee at acme.com", "ann-lee@acme.com", true),
             ("ann lee at acme.com", "ann.lee@acme.com", false),
             ("邮箱info@acme.cn请", "info@acme.cn", true),
             ("acme.com", "@", false),
@@ -270,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_in_whole_words() {
+    fn parts_occur_in_whole_words() {
         for (text, part, expected) in [
             ("We need it", "Ed", false),
             ("Ask Ed.", "Ed", true),

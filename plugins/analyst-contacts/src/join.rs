@@ -54,59 +54,29 @@ struct Contacts {
 impl Contacts {
     fn take(&mut self, url: &str, found: Found) {
         for email in found.emails {
-            let key = email.value.to_lowercase();
-            self.add("email", key.clone(), key, &email, url);
+            let value = email.value.to_lowercase();
+            self.add(("email", &value), &value, &email, url);
         }
         for phone in found.phones {
-            self.add(
-                "phone",
-                phone.value.clone(),
-                phone.value.clone(),
-                &phone,
-                url,
-            );
+            self.add(("phone", &phone.value), &phone.value, &phone, url);
         }
         for social in found.social {
-            self.add(
-                "social",
-                social.url.to_lowercase(),
-                social.url.clone(),
-                &social,
-                url,
-            );
+            let key = social.url.to_lowercase();
+            self.add(("social", &key), &social.url, &social, url);
         }
         for person in found.people {
-            self.add(
-                "person",
-                folded(&person.name).to_lowercase(),
-                person.name.clone(),
-                &person,
-                url,
-            );
+            let key = folded(&person.name).to_lowercase();
+            self.add(("person", &key), &person.name, &person, url);
         }
         for address in found.addresses {
-            self.add(
-                "address",
-                addresses::key(&address),
-                address.text.clone(),
-                &address,
-                url,
-            );
+            let key = addresses::key(&address);
+            self.add(("address", &key), &address.text, &address, url);
         }
-        let name = found
-            .business
-            .legal_name
-            .clone()
-            .or_else(|| found.business.name.clone());
-        let name = name.or_else(|| found.business.vat_id.clone());
-        if let Some(name) = name {
-            self.add(
-                "business",
-                folded(&name).to_lowercase(),
-                name,
-                &found.business,
-                url,
-            );
+        let business = found.business;
+        let names = [&business.legal_name, &business.name, &business.vat_id];
+        if let Some(name) = names.into_iter().flatten().next() {
+            let key = folded(name).to_lowercase();
+            self.add(("business", &key), name, &business, url);
         }
     }
 
@@ -114,9 +84,8 @@ impl Contacts {
     /// lists are joined.
     fn add(
         &mut self,
-        kind: &'static str,
-        key: String,
-        value: String,
+        (kind, key): (&'static str, &str),
+        value: &str,
         details: &impl serde::Serialize,
         url: &str,
     ) {
@@ -127,12 +96,13 @@ impl Contacts {
             details.remove(own);
         }
         details.retain(|_, value| !value.is_null());
-        let Some(&place) = self.places.get(&(kind, key.clone())) else {
+        let key = (kind, key.to_owned());
+        let Some(&place) = self.places.get(&key) else {
             if self.list.len() < CONTACTS_MAX && !value.is_empty() {
-                self.places.insert((kind, key), self.list.len());
+                self.places.insert(key, self.list.len());
                 self.list.push(Contact {
                     kind,
-                    value,
+                    value: value.to_owned(),
                     details,
                     pages: vec![url.to_owned()],
                 });

@@ -21,17 +21,20 @@ mod social;
 mod tests;
 mod words;
 
-use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
-use trawl_sdk::{Document, Failure, Info, Needs};
+use analyst_base::PageAnalyst;
+use serde_json::Value;
+use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::{Document, Failure, Info};
 
 pub use found::{Address, Business, Email, Found, Person, Phone, Social};
-use page::{Page, decoys};
+use page::Page;
+use phones::Region;
 
 /// Finds contacts. A page yields [`Found`]; the findings of many pages are joined into one list
 /// `contacts` of `{kind, value, details, pages}`.
 ///
-/// Rules find everything that has a recognisable form. A model, if there is one, is asked once per
-/// page for contacts in running text; its answers count only if they occur on the page.
+/// Rules find what has a recognisable form. A model, if there is one, is asked once per page for
+/// contacts in running text; its answers count only if they occur on the page.
 pub struct Contacts;
 
 trawl_sdk::export!(analyst: Contacts);
@@ -46,6 +49,15 @@ pub struct Options {
     pub prompt: Option<String>,
 }
 
+/// What a page says, with what a model's answer is checked against.
+pub struct PageContacts {
+    found: Found,
+    /// The visible text.
+    text: String,
+    /// The countries that phone numbers may belong to.
+    homes: Vec<Region>,
+}
+
 impl Analyst for Contacts {
     type Options = Options;
 
@@ -53,97 +65,85 @@ impl Analyst for Contacts {
         Info::new(
             "contacts",
             env!("CARGO_PKG_VERSION"),
-            "E-mail addresses, phone numbers, social profiles, people, postal addresses and business details",
+            "E-mail addresses, phone numbers, social profiles, postal addresses and business details",
         )
         .options_schema(
             r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166-1 alpha-2 code of the country assumed for numbers without a calling code"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
         )
-        .needs(Needs::SOURCE)
     }
 
     fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        check(&task.options)?;
-        let (document, source) = match &task.subject {
-            Subject::Pages(findings) => return Step::done(&join::join(findings)),
-            Subject::Page { document, source } => (document, source),
+        analyst_base::start::<Self>(task)
+    }
+
+    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
+        analyst_base::resume::<Self>(task, &reply)
+    }
+}
+
+impl PageAnalyst for Contacts {
+    type Options = Options;
+    type Page = PageContacts;
+    type Answer = ask::Answer;
+
+    fn check(options: &Options) -> Result<(), Failure> {
+        let Some(country) = &options.country else {
+            return Ok(());
         };
-        decoys::without(document, |document| {
-            let page = Page::read(document);
-            let found = in_page(&page, &source.text, &task.options);
-            match task.model {
-                Some(model) => ask::question(&page, &found, &task.options, model),
-                None => Step::done(&found),
+        match Region::of(&country.to_ascii_uppercase()) {
+            Some(_) => Ok(()),
+            None => Err(Failure::invalid_option(
+                "country",
+                format!(
+                    "`{country}` is not a country code: use an ISO 3166-1 alpha-2 code such as `DE`"
+                ),
+            )),
+        }
+    }
+
+    fn read(document: &Document<'_>, options: &Options) -> PageContacts {
+        let page = Page::read(document);
+        let homes = phones::hint::homes(&page, options.country.as_deref());
+        let found = Found {
+            emails: emails::find(&page),
+            phones: phones::find(&page, &homes),
+            social: social::find(&page),
+            people: people::find(&page, &homes),
+            addresses: addresses::find(&page, &homes),
+            business: business::find(&page),
+        };
+        PageContacts {
+            found,
+            text: page.text().to_owned(),
+            homes,
+        }
+    }
+
+    fn ask(page: &PageContacts, options: &Options, model: Model) -> Option<Question> {
+        ask::question(&page.text, options, model)
+    }
+
+    fn merge(page: &mut PageContacts, _: &Options, _: Model, answer: ask::Answer) {
+        ask::merge(&mut page.found, answer, &page.text, &page.homes);
+    }
+
+    fn answer(page: PageContacts, _: &Options, model: Option<Value>) -> Result<Step, Failure> {
+        let step = Step::done(&page.found)?;
+        Ok(match (step, model) {
+            (Step::Done(mut answer), Some(note)) => {
+                answer["model"] = note;
+                Step::Done(answer)
             }
+            (step, _) => step,
         })
     }
 
-    fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        let mut found: Found = recall(memo)?;
-        let note = reply.note();
-        if let (Reply::Answer(answer), Subject::Page { document, .. }) = (&reply, &task.subject) {
-            decoys::without(document, |document| {
-                let page = Page::read(document);
-                let homes = phones::hint::homes(&page, task.options.country.as_deref());
-                ask::merge(&mut found, answer, &page, &homes);
-            });
-        }
-        let mut value = serde_json::to_value(&found).map_err(|error| {
-            Failure::Failed(format!("the answer cannot be written as JSON: {error}"))
-        })?;
-        value["model"] = note;
-        Ok(Step::Done(value))
+    fn join(findings: &[Finding], _: &Options) -> Result<Step, Failure> {
+        Ok(Step::Done(join::join(findings)))
     }
 }
 
-/// Finds the contacts of a page by rules alone. `source` is the page as served.
-pub fn find(document: &Document<'_>, source: &str, options: &Options) -> Found {
-    decoys::without(document, |document| {
-        in_page(&Page::read(document), source, options)
-    })
-}
-
-fn in_page(page: &Page<'_>, source: &str, options: &Options) -> Found {
-    let homes = phones::hint::homes(page, options.country.as_deref());
-    let emails = emails::find(page, source);
-    let mut found = Found {
-        phones: phones::find(page, &homes),
-        social: social::find(page),
-        people: people::find(page, &homes, &emails),
-        addresses: addresses::find(page, &homes),
-        business: business::find(page, &homes),
-        emails,
-    };
-    name_emails(&mut found);
-    found
-}
-
-/// Adds the names of people to their e-mail addresses.
-fn name_emails(found: &mut Found) {
-    for person in &found.people {
-        let Some(email) = &person.email else {
-            continue;
-        };
-        let own = found
-            .emails
-            .iter_mut()
-            .find(|own| own.value.eq_ignore_ascii_case(email));
-        if let Some(own) = own.filter(|own| own.name.is_none()) {
-            own.name = Some(person.name.clone());
-        }
-    }
-}
-
-fn check(options: &Options) -> Result<(), Failure> {
-    let Some(country) = &options.country else {
-        return Ok(());
-    };
-    match phones::Region::of(&country.to_ascii_uppercase()) {
-        Some(_) => Ok(()),
-        None => Err(Failure::invalid_option(
-            "country",
-            format!(
-                "`{country}` is not a country code: use an ISO 3166-1 alpha-2 code such as `DE`"
-            ),
-        )),
-    }
+/// Finds the contacts of a page by rules alone.
+pub fn find(document: &Document<'_>, options: &Options) -> Found {
+    Contacts::read(document, options).found
 }

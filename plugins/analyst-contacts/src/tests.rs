@@ -25,8 +25,9 @@ fn an_empty_page_has_empty_lists() {
 }
 
 #[test]
-fn cards_combine_person_and_contact() {
-    let html = r#"<div><h3>Ann Lee</h3><p>Head of Sales</p><a href="mailto:ann@acme.com">write</a> <a href="tel:+12075550142">call</a></div>"#;
+fn people_are_read_from_structured_data_only() {
+    let html = r#"<script type="application/ld+json">{"@type":"Person","name":"Ann Lee","jobTitle":"Head of Sales","email":"ann@acme.com","telephone":"+12075550142"}</script>
+        <div><h3>Jo Vance</h3><p>Managing director</p></div>"#;
     let found = analyse(html, "https://acme.com/");
     assert_eq!(
         found["people"],
@@ -34,8 +35,27 @@ fn cards_combine_person_and_contact() {
     );
     assert_eq!(
         found["emails"],
-        json!([{"value": "ann@acme.com", "sources": ["mailto"], "name": "Ann Lee"}])
+        json!([{"value": "ann@acme.com", "sources": ["json_ld"], "name": "Ann Lee"}])
     );
+}
+
+#[test]
+fn british_addresses_are_found_on_any_page() {
+    for (address, code) in [
+        ("12 Baker Street, London W1U 2NS", "W1U 2NS"),
+        ("10 Downing Street, London, SW1A 1AA", "SW1A 1AA"),
+        ("86 Leonard Street, London EC2A 4BX", "EC2A 4BX"),
+        ("4 Mill Lane, Leeds LS1 4DY", "LS1 4DY"),
+    ] {
+        for (language, url) in [
+            ("en-GB", "https://acme.co.uk/"),
+            ("en", "https://acme.com/"),
+        ] {
+            let found = analyse(&format!("<html lang={language}><p>{address}</p>"), url);
+            assert_eq!(found["addresses"][0]["postal_code"], code, "{url} {found}");
+            assert_eq!(found["addresses"][0]["country"], "GB", "{url} {found}");
+        }
+    }
 }
 
 #[test]
@@ -45,9 +65,7 @@ fn structured_data_in_each_syntax_is_read() {
     let microdata = r#"<div itemscope itemtype="https://schema.org/LocalBusiness"><b itemprop="name">Acme</b> <i itemprop="telephone">030 901820</i>
         <a itemprop="email" href="mailto:info@acme.de">m</a><p itemprop="address" itemscope itemtype="https://schema.org/PostalAddress">
         <i itemprop="streetAddress">Weg 1</i> <i itemprop="postalCode">10115</i> <i itemprop="addressLocality">Berlin</i> <i itemprop="addressCountry">DE</i></p></div>"#;
-    let hcard = r#"<div class="vcard"><b class="fn org">Acme</b> <i class="tel">030 901820</i> <a class="email" href="mailto:info@acme.de">m</a>
-        <p class="adr"><i class="street-address">Weg 1</i> <i class="postal-code">10115</i> <i class="locality">Berlin</i> <i class="country-name">DE</i></p></div>"#;
-    for html in [json_ld, microdata, hcard] {
+    for html in [json_ld, microdata] {
         let found = analyse(html, "https://acme.com/");
         assert_eq!(values(&found["emails"]), ["info@acme.de"], "{html}");
         assert_eq!(values(&found["phones"]), ["+4930901820"], "{html}");
@@ -101,20 +119,24 @@ fn a_model_adds_only_what_occurs_on_the_page() {
     );
     assert_eq!(found["model"], json!({"used": true}));
     assert_eq!(asked.questions.len(), 1);
+    let text = &asked.questions[0].messages[1].text;
     assert!(
-        asked.questions[0].messages[0]
-            .text
-            .ends_with("What the caller is after: the archive")
+        text.contains("What the caller is after: the archive") && text.contains("<<<DATA"),
+        "{text}"
     );
 }
 
 #[test]
 fn without_an_answer_the_findings_of_the_rules_remain() {
-    let asked = page("<a href=mailto:a@acme.de>x</a>")
-        .analyse_with::<Contacts>(json!({}), |_| Err("too dear".to_owned()));
+    let page = page("<a href=mailto:a@acme.de>x</a>");
+    let asked = page.analyse_with::<Contacts>(json!({}), |_| Err("too dear".to_owned()));
     let found = asked.answer();
     assert_eq!(values(&found["emails"]), ["a@acme.de"]);
     assert_eq!(found["model"], json!({"used": false, "reason": "too dear"}));
+    let asked = page.analyse_with::<Contacts>(json!({}), |_| Ok(json!({"emails": 7})));
+    let found = asked.answer();
+    assert_eq!(values(&found["emails"]), ["a@acme.de"]);
+    assert_eq!(found["model"]["used"], false);
 }
 
 #[test]
@@ -129,12 +151,9 @@ fn a_small_model_gets_the_relevant_lines() {
     };
     let asked =
         page(&html).analyse_as::<Contacts>(json!({}), Some(model), |_| Err("no".to_owned()));
-    let text = &asked.questions[0].messages[1].text;
-    assert!(
-        text.len() < 2_100 && text.contains("030 901820"),
-        "{}",
-        text.len()
-    );
+    let question = &asked.questions[0];
+    assert!(question.messages[1].text.contains("030 901820"));
+    assert!(question.bytes() + question.schema.to_string().len() <= model.context_bytes());
 }
 
 #[test]
@@ -190,39 +209,10 @@ fn pages_are_joined_without_duplicates() {
 }
 
 #[test]
-fn each_kind_of_obfuscation_is_decoded() {
-    for (html, emails, phones) in [
-        (
-            r#"<script>window.S = {"firm":{"email":"info@acme.de"}}</script>"#,
-            "info@acme.de",
-            "",
-        ),
-        (
-            r#"<script>var a = {"author":"info@acme.de"}</script>"#,
-            "",
-            "",
-        ),
-        (
-            "<style>.x{display:none}</style><p>info<b class=x>.no</b>@<b class=x>re-</b>acme.de",
-            "info@acme.de",
-            "",
-        ),
-        ("<p>Form: vorname.nachname(at)acme.de", "", ""),
-        ("<p>Schreibt an info ät acme punkt de", "info@acme.de", ""),
-        (
-            r#"<a href="https://wa.me/4917120948631">chat</a>"#,
-            "",
-            "+4917120948631",
-        ),
-        (
-            "<p>Mobil Ann (Stall und Halle, abends) 0171 2094863",
-            "",
-            "+491712094863",
-        ),
-        ("<p>Ausweis (DE 05 4417283)", "", ""),
-    ] {
-        let found = analyse(html, "https://acme.de/");
-        assert_eq!(values(&found["emails"]).join(" "), emails, "{html}");
-        assert_eq!(values(&found["phones"]).join(" "), phones, "{html}");
-    }
+fn numbers_of_messengers_are_read() {
+    let found = analyse(
+        r#"<a href="https://wa.me/4917120948631">chat</a>"#,
+        "https://acme.de/",
+    );
+    assert_eq!(values(&found["phones"]), ["+4917120948631"]);
 }

@@ -1,40 +1,11 @@
 //! Content type of the page a link leads to, judged by URL and anchor text.
 
-use serde::Serialize;
+use analyst_base::lists;
 use trawl_rank::{Region, each_word, fold};
 
-use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;
-use crate::segments::SEGMENTS;
+use crate::names::{BUY, ContentType, NAMES, SOCIAL};
 use crate::url::UrlParts;
-
-/// Type of the page a link leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ContentType {
-    /// A news item or post.
-    Article,
-    /// Something for sale.
-    Product,
-    /// Contact details.
-    Contact,
-    /// About a person or organisation.
-    About,
-    /// Manuals, references, help.
-    Documentation,
-    /// A list of other pages: a category, search results, pagination.
-    Listing,
-    /// Terms, privacy policy, imprint.
-    Legal,
-    /// Sign-in, sign-up, account, cart.
-    Login,
-    /// An image, video or audio file.
-    Media,
-    /// A file to download.
-    Download,
-    /// Anything else.
-    Other,
-}
 
 /// A content type with its certainty and the reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,29 +16,13 @@ pub(crate) struct Classification {
     pub(crate) reason: String,
 }
 
-pub(crate) const ALL: [(&str, ContentType); 11] = [
-    ("article", ContentType::Article),
-    ("product", ContentType::Product),
-    ("contact", ContentType::Contact),
-    ("about", ContentType::About),
-    ("documentation", ContentType::Documentation),
-    ("listing", ContentType::Listing),
-    ("legal", ContentType::Legal),
-    ("login", ContentType::Login),
-    ("media", ContentType::Media),
-    ("download", ContentType::Download),
-    ("other", ContentType::Other),
-];
-
-const MEDIA: [&str; 20] = [
-    "jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "tiff", "mp4", "webm", "mov", "avi",
-    "mkv", "mp3", "wav", "ogg", "flac", "m4a", "m3u8",
-];
-const FILES: [&str; 28] = [
-    "pdf", "zip", "exe", "dmg", "msi", "apk", "deb", "rpm", "gz", "tgz", "rar", "7z", "bz2", "xz",
-    "iso", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "csv", "epub", "jar", "pkg",
-    "ics",
-];
+const MEDIA: &str = "jpg jpeg png gif webp avif svg bmp tiff mp4 webm mov avi mkv mp3 wav ogg flac \
+    m4a m3u8";
+const FILES: &str = "pdf zip exe dmg msi apk deb rpm gz tgz rar 7z bz2 xz iso doc docx xls xlsx ppt \
+    pptx odt ods csv epub jar pkg ics";
+/// Segments below those of articles and products that lists have.
+const LISTS: &str =
+    "category categories tag tags page author archive kategorie categoria categorie";
 
 /// Query parameters of search results and of lists with filters or pages.
 const LISTING_KEYS: [&str; 8] = [
@@ -88,25 +43,6 @@ const TITLE_WORDS_MIN: usize = 4;
 const NAMING_WORDS_MAX: usize = 3;
 /// Maximum number of words in an anchor text that names a type.
 const ANCHOR_WORDS_MAX: usize = 4;
-
-impl ContentType {
-    /// Its name in answers.
-    pub(crate) fn name(self) -> &'static str {
-        ALL.iter()
-            .find(|(_, own)| *own == self)
-            .map_or("other", |(name, _)| name)
-    }
-
-    /// Parses a type as written by the caller.
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        let name = name.trim().to_lowercase();
-        let exact = ALL
-            .iter()
-            .find(|(own, _)| *own == name)
-            .map(|(_, own)| *own);
-        exact.or_else(|| crate::vocabulary::type_word(&name))
-    }
-}
 
 impl Classification {
     fn new(content_type: ContentType, certainty: f32, reason: impl Into<String>) -> Self {
@@ -142,8 +78,8 @@ impl Classification {
 /// Whether the host is a social network.
 pub(crate) fn is_social(url: &UrlParts) -> bool {
     let host = url.host.strip_prefix("www.").unwrap_or(&url.host);
-    SOCIAL.iter().any(|site| {
-        host == *site
+    SOCIAL.split(' ').any(|site| {
+        host == site
             || host
                 .strip_suffix(site)
                 .is_some_and(|sub| sub.ends_with('.'))
@@ -152,14 +88,14 @@ pub(crate) fn is_social(url: &UrlParts) -> bool {
 
 fn by_file(link: &Link, url: &UrlParts) -> Option<Classification> {
     let extension = url.extension.as_str();
-    if MEDIA.contains(&extension) {
+    if lists(MEDIA, extension) {
         return Some(Classification::new(
             ContentType::Media,
             1.0,
             format!("its URL ends in .{extension}"),
         ));
     }
-    if FILES.contains(&extension) {
+    if lists(FILES, extension) {
         return Some(Classification::new(
             ContentType::Download,
             1.0,
@@ -217,13 +153,14 @@ fn by_segments(url: &UrlParts) -> Vec<Classification> {
             .map(fold)
             .filter(|word| !word.is_empty())
             .collect();
-        for (content_type, names) in SEGMENTS {
-            let exact = names.contains(&words.join("-").as_str());
+        let name = words.join("-");
+        for (content_type, names) in NAMES {
+            let exact = lists(names, &name);
             let among = words.len() <= NAMING_WORDS_MAX
                 && words.len() > 1
                 && words
                     .iter()
-                    .any(|word| word.len() > 3 && names.contains(&word.as_str()));
+                    .any(|word| word.len() > 3 && lists(names, word));
             if !exact && !among {
                 continue;
             }
@@ -268,21 +205,7 @@ fn kind_below(kind: ContentType, is_last: bool, url: &UrlParts, at: usize) -> Co
         }
         ContentType::Article | ContentType::Product => {
             let below = &url.segments[at + 1..];
-            let is_list = below.iter().any(|part| {
-                matches!(
-                    part.as_str(),
-                    "category"
-                        | "categories"
-                        | "tag"
-                        | "tags"
-                        | "page"
-                        | "author"
-                        | "archive"
-                        | "kategorie"
-                        | "categoria"
-                        | "categorie"
-                )
-            });
+            let is_list = below.iter().any(|part| lists(LISTS, part));
             if is_list { ContentType::Listing } else { kind }
         }
         kind => kind,
@@ -333,12 +256,17 @@ fn by_anchor(link: &Link) -> Option<Classification> {
             "its text is a page number",
         ));
     }
-    let anchor = words.join(" ");
-    let (content_type, _) = ANCHORS
-        .iter()
-        .find(|(_, names)| names.contains(&anchor.as_str()))?;
+    let anchor = words.join("-");
+    let mut types = NAMES.iter().filter(|(_, names)| lists(names, &anchor));
+    let content_type = match types.next() {
+        // `Blog` leads to a list of articles.
+        Some((ContentType::Article | ContentType::Product, _)) => ContentType::Listing,
+        Some((content_type, _)) => *content_type,
+        None if lists(BUY, &anchor) => ContentType::Product,
+        None => return None,
+    };
     Some(Classification::new(
-        *content_type,
+        content_type,
         0.88,
         format!("its text is “{shown}”"),
     ))

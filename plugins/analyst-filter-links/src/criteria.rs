@@ -1,9 +1,16 @@
 //! Parses a prompt: query words, content types, file types, and exclusions.
 
+use analyst_base::lists;
 use trawl_rank::{each_word, fold};
 
-use crate::content_type::ContentType;
-use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler, type_word};
+use crate::names::{ContentType, type_word};
+use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler};
+
+/// Words after the name of a page type that confirm it.
+const PAGES: &str = "page pages link links seite seiten paginas post posts";
+/// Names of page types that need no other word.
+const PLURALS: &str = "articles posts products produkte produits productos prodotti articulos \
+    articoli tutorials guides docs documentation videos downloads manuals stories";
 
 /// The constraints of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,9 +51,9 @@ impl Criteria {
         while at < words.len() {
             let word = words[at].as_str();
             let next = words.get(at + 1).map(String::as_str);
-            if NEGATIONS.contains(&word) {
+            if lists(NEGATIONS, word) {
                 is_negated = true;
-            } else if NEGATION_ENDS.contains(&word) {
+            } else if lists(NEGATION_ENDS, word) {
                 is_negated = false;
             } else if matches!(word, "internal" | "interne" | "internos")
                 || matches!(word, "external" | "externe" | "externos" | "outbound")
@@ -105,43 +112,15 @@ fn is_named(words: &[String], at: usize, is_negated: bool) -> bool {
     let next = words.get(at + 1).map(String::as_str);
     let is_closed = next.is_none_or(|next| {
         is_filler(next)
-            || NEGATION_ENDS.contains(&next)
-            || NEGATIONS.contains(&next)
+            || lists(NEGATION_ENDS, next)
+            || lists(NEGATIONS, next)
             || type_word(next).is_some()
     });
     let previous = at.checked_sub(1).map(|before| words[before].as_str());
     // A preceding word makes it part of a compound: `annual press`, `climate news`.
     let is_compound = previous.is_some_and(|previous| {
-        !is_filler(previous) && !NEGATIONS.contains(&previous) && type_word(previous).is_none()
+        !is_filler(previous) && !lists(NEGATIONS, previous) && type_word(previous).is_none()
     });
-    let is_said_page = matches!(
-        next,
-        Some(
-            "page" | "pages" | "link" | "links" | "seite" | "seiten" | "paginas" | "post" | "posts"
-        )
-    );
-    is_negated || (is_closed && (!is_compound || is_said_page || is_plural(&words[at])))
-}
-
-fn is_plural(word: &str) -> bool {
-    matches!(
-        word,
-        "articles"
-            | "posts"
-            | "products"
-            | "produkte"
-            | "produits"
-            | "productos"
-            | "prodotti"
-            | "articulos"
-            | "articoli"
-            | "tutorials"
-            | "guides"
-            | "docs"
-            | "documentation"
-            | "videos"
-            | "downloads"
-            | "manuals"
-            | "stories"
-    )
+    let is_said_page = next.is_some_and(|next| lists(PAGES, next));
+    is_negated || (is_closed && (!is_compound || is_said_page || lists(PLURALS, &words[at])))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use analyst_base::{digits, model_note};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::Finding;
@@ -22,7 +23,7 @@ pub(crate) struct Joined {
 struct PageLink {
     url: String,
     text: String,
-    #[serde(serialize_with = "crate::ranking::digits")]
+    #[serde(serialize_with = "digits")]
     score: f32,
     content_type: String,
     reason: String,
@@ -66,10 +67,9 @@ pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
     }
     links.sort_by(|one, other| other.score.total_cmp(&one.score));
     links.truncate(count);
-    let used = notes.iter().find(|note| note["used"] == true);
     Joined {
         relevant_urls: links.iter().map(|link| link.url.clone()).collect(),
-        model: used.or(notes.first()).cloned(),
+        model: model_note(notes.iter()),
         links,
     }
 }

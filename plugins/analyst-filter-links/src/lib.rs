@@ -1,25 +1,25 @@
 //! The `filter_links` analyst: which links of a page are worth following for a query.
 
-mod anchors;
 mod content_type;
 mod criteria;
 mod join;
 mod link;
 mod model;
+mod names;
 mod ranking;
-mod segments;
 #[cfg(test)]
 mod tests;
 mod url;
 mod vocabulary;
 
+use analyst_base::{PageAnalyst, prompt_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
-use trawl_sdk::{Failure, Info};
+use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::{Document, Failure, Info};
 
-use content_type::ContentType;
 use criteria::Criteria;
+use names::ContentType;
 use ranking::RankedLink;
 
 /// Ranks the links of a page: by the words of a query (BM25 over anchor text, label, URL, heading
@@ -88,8 +88,7 @@ impl Request {
             .filter(|name| !name.trim().is_empty())
             .map(|name| {
                 ContentType::of_name(name).ok_or_else(|| {
-                    let known: Vec<&str> =
-                        content_type::ALL.iter().map(|(name, _)| *name).collect();
+                    let known: Vec<&str> = names::ALL.iter().map(|(name, _)| *name).collect();
                     let reason = format!(
                         "`{name}` is not a content type; use one of {}",
                         known.join(", ")
@@ -116,7 +115,7 @@ impl Request {
 
     /// The request as presented to a model.
     fn as_text(&self, options: &Options) -> Option<String> {
-        let prompt = options.prompt.as_deref().unwrap_or_default().trim();
+        let prompt = prompt_of(options.prompt.as_deref()).unwrap_or_default();
         if self.criteria.is_empty() && self.named.is_empty() && prompt.is_empty() {
             return None;
         }
@@ -156,35 +155,63 @@ impl Analyst for FilterLinks {
     }
 
     fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        let (options, count) = (&task.options, task.options.count());
-        let request = Request::of(options)?;
-        let document = match &task.subject {
-            Subject::Page { document, .. } => *document,
-            Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
-        };
-        let links = ranking::rank(document, &request);
-        // Without a query a model has no advantage over the rules.
-        let question = request.as_text(options).zip(task.model);
-        match question.and_then(|(text, model)| model::ask(&links, &text, count, model)) {
-            Some((question, n_offered)) => question.ask_with(&n_offered),
-            None => Step::done(&answer(links, count, None)),
-        }
+        analyst_base::start::<Self>(task)
     }
 
-    fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        let Subject::Page { document, .. } = &task.subject else {
-            return Err(Failure::Failed(
-                "a join asks no question, so there is no reply to resume with".to_owned(),
-            ));
-        };
-        let request = Request::of(&task.options)?;
-        let mut links = ranking::rank(document, &request);
-        let note = model::merge(&mut links, recall(memo)?, request.threshold, &reply);
-        Step::done(&answer(links, task.options.count(), Some(note)))
+    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
+        analyst_base::resume::<Self>(task, &reply)
     }
 }
 
-fn answer(mut links: Vec<RankedLink>, count: usize, model: Option<Value>) -> Answer {
-    links.truncate(count);
-    Answer { links, model }
+impl PageAnalyst for FilterLinks {
+    type Options = Options;
+    type Page = Vec<RankedLink>;
+    type Answer = model::Selection;
+
+    fn check(options: &Options) -> Result<(), Failure> {
+        Request::of(options).map(drop)
+    }
+
+    fn read(document: &Document<'_>, options: &Options) -> Vec<RankedLink> {
+        // The options are checked before a page is read.
+        let request = Request::of(options);
+        request.map_or_else(|_| Vec::new(), |request| ranking::rank(document, &request))
+    }
+
+    fn ask(links: &Vec<RankedLink>, options: &Options, model: Model) -> Option<Question> {
+        question(links, options, model).map(|(question, _)| question)
+    }
+
+    fn merge(
+        links: &mut Vec<RankedLink>,
+        options: &Options,
+        model: Model,
+        selection: model::Selection,
+    ) {
+        if let (Ok(request), Some((_, n_offered))) =
+            (Request::of(options), question(links, options, model))
+        {
+            model::merge(links, n_offered, request.threshold, &selection);
+        }
+    }
+
+    fn answer(
+        mut links: Vec<RankedLink>,
+        options: &Options,
+        model: Option<Value>,
+    ) -> Result<Step, Failure> {
+        links.truncate(options.count());
+        Step::done(&Answer { links, model })
+    }
+
+    fn join(findings: &[Finding], options: &Options) -> Result<Step, Failure> {
+        Step::done(&join::join(findings, options.count()))
+    }
+}
+
+/// The question to a model and the number of links that it offers. Without a query a model has no
+/// advantage over the rules.
+fn question(links: &[RankedLink], options: &Options, model: Model) -> Option<(Question, usize)> {
+    let request = Request::of(options).ok()?.as_text(options)?;
+    model::ask(links, &request, options.count(), model)
 }

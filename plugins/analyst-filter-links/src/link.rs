@@ -14,6 +14,10 @@ const CONTEXT_CHARS: usize = 240;
 /// Maximum number of texts and elements visited for the surrounding text.
 const CONTEXT_PARTS: usize = 150;
 
+/// Anchor texts that do not describe the target.
+const GENERIC: &str = "more,read more,learn more,here,click here,mehr,weiterlesen,mehr lesen,hier,lire la suite,\
+    en savoir plus,leer más,ver más,leggi tutto,ler mais,lees meer";
+
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Link {
@@ -166,28 +170,10 @@ impl Link {
 
 /// Whether an anchor text does not describe the target.
 fn is_generic(text: &str) -> bool {
-    const GENERIC: [&str; 16] = [
-        "more",
-        "read more",
-        "learn more",
-        "here",
-        "click here",
-        "mehr",
-        "weiterlesen",
-        "mehr lesen",
-        "hier",
-        "lire la suite",
-        "en savoir plus",
-        "leer más",
-        "ver más",
-        "leggi tutto",
-        "ler mais",
-        "lees meer",
-    ];
     let text = text
         .trim_end_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
-    GENERIC.contains(&text.as_str()) || text.chars().count() < 3
+    GENERIC.split(',').any(|own| own == text) || text.chars().count() < 3
 }
 
 fn text_of(element: Element<'_>) -> String {

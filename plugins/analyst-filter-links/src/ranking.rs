@@ -1,12 +1,14 @@
 //! Scores links, decides relevance and gives reasons.
 
-use serde::{Deserialize, Serialize, Serializer};
+use analyst_base::{digits, lists, rounded};
+use serde::{Deserialize, Serialize};
 use trawl_rank::{Bm25, Language, Region, Vocabulary, each_word};
 use trawl_sdk::Document;
 
 use crate::Request;
-use crate::content_type::{Classification, ContentType, is_social};
+use crate::content_type::{Classification, is_social};
 use crate::link::{Link, links};
+use crate::names::ContentType;
 use crate::url::UrlParts;
 
 /// BM25 field weights: anchor text, label, URL, heading above, surrounding text.
@@ -31,7 +33,7 @@ const EXCLUDED_FACTOR: f32 = 0.2;
 
 /// A scored link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RankedLink {
+pub struct RankedLink {
     pub(crate) url: String,
     pub(crate) text: String,
     /// Relevance score, 0 to 1.
@@ -85,13 +87,18 @@ pub(crate) fn rank(document: &Document<'_>, request: &Request) -> Vec<RankedLink
     for link in &mut ranked {
         link.relevant &= link.score >= least && link.score > 0.0;
     }
-    ranked.sort_by(|one, other| {
+    sort(&mut ranked);
+    ranked
+}
+
+/// Sorts links, relevant ones first, then best first; ties keep their order.
+pub(crate) fn sort(links: &mut [RankedLink]) {
+    links.sort_by(|one, other| {
         other
             .relevant
             .cmp(&one.relevant)
             .then(other.score.total_cmp(&one.score))
     });
-    ranked
 }
 
 struct Candidate {
@@ -264,9 +271,7 @@ fn violation(candidate: &Candidate, request: &Request, own: &UrlParts) -> Option
     let (criteria, classification) = (&request.criteria, &candidate.classification);
     let extension = candidate.url.extension.as_str();
     let is_file = |kinds: &[&crate::vocabulary::FileKind]| {
-        kinds
-            .iter()
-            .any(|kind| kind.extensions.contains(&extension))
+        kinds.iter().any(|kind| lists(kind.extensions, extension))
     };
     let is_wanted_file = is_file(&criteria.files);
     if !criteria.files.is_empty() && !is_wanted_file {
@@ -329,14 +334,4 @@ fn has_word(text: &str, word: &str) -> bool {
         found |= rest.is_some_and(|rest| rest.len() <= 2);
     });
     found
-}
-
-/// Serializes a score with three decimal places, without `f32` noise.
-pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
-}
-
-/// Rounds a score to three decimal places.
-pub(crate) fn rounded(score: f32) -> f32 {
-    (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
 }

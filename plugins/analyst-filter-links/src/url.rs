@@ -1,5 +1,7 @@
 //! The parts of a URL that hint at the type of page.
 
+use analyst_base::percent_decoded;
+
 /// A URL in parts, in lower case and percent-decoded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct UrlParts {
@@ -23,7 +25,9 @@ impl UrlParts {
         let host = host.rsplit('@').next().unwrap_or_default();
         let host = host.split(':').next().unwrap_or_default().to_lowercase();
         let parts = path.split('/').filter(|part| !part.is_empty());
-        let mut segments: Vec<String> = parts.map(|part| decoded(part).to_lowercase()).collect();
+        let mut segments: Vec<String> = parts
+            .map(|part| percent_decoded(part).to_lowercase())
+            .collect();
         let mut extension = String::new();
         if let Some(last) = segments.last_mut()
             && let Some((name, ending)) = last.rsplit_once('.')
@@ -38,7 +42,7 @@ impl UrlParts {
             host,
             segments,
             extension,
-            query: decoded(query).to_lowercase(),
+            query: percent_decoded(query).to_lowercase(),
         }
     }
 
@@ -49,28 +53,4 @@ impl UrlParts {
         words.push_str(&self.query);
         words.replace(['-', '_', '.', '+', '=', '&'], " ")
     }
-}
-
-/// Percent-decodes a text; returned unchanged if the result is not UTF-8.
-fn decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }

@@ -1,6 +1,7 @@
 //! Turns evidence into labels with confidences and reasons.
 
-use serde::{Deserialize, Serialize, Serializer};
+use analyst_base::{digits, rounded};
+use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Evidence, Hits};
 use crate::taxonomy::{Kind, TermId, labels, labels_of};
@@ -154,14 +155,4 @@ pub(crate) fn quote(hits: &[&Hits]) -> String {
         )
     });
     parts.collect::<Vec<_>>().join("; ")
-}
-
-/// Serializes a confidence with two decimal places, without `f32` noise.
-pub(crate) fn digits<S: Serializer>(confidence: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((f64::from(*confidence) * 100.0).round() / 100.0)
-}
-
-/// Rounds a confidence to two decimal places.
-pub(crate) fn rounded(confidence: f32) -> f32 {
-    (confidence.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }

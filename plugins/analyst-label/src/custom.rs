@@ -1,10 +1,11 @@
 //! Custom labels defined by the caller.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use analyst_base::{lists, rounded};
 use trawl_rank::{Vocabulary, each_word, fold};
 
-use crate::choose::{Assignment, Support, confidences, quote, reason, rounded, saturation};
+use crate::choose::{Assignment, Support, confidences, quote, reason, saturation};
 use crate::evidence::{Evidence, Hits};
 use crate::taxonomy::{Kind, labels, labels_of, phrases_of, terms_of};
 
@@ -27,101 +28,31 @@ const SIMILARITY_MIN: f32 = 0.3;
 /// Minimum confidence of a returned label.
 const CONFIDENCE_MIN: f32 = 0.1;
 
-/// Page types that callers ask for: words of the label, schema.org types, path segments.
-const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
-    (
-        &["blog", "weblog"],
-        &["BlogPosting", "Blog"],
-        &["/blog", "/weblog"],
-    ),
-    (
-        &["article", "artikel", "articulo", "articolo", "artigo"],
-        &["Article", "NewsArticle", "BlogPosting", "article"],
-        &["/article", "/artikel", "/articles/"],
-    ),
-    (
-        &[
-            "news",
-            "nachrichten",
-            "actualites",
-            "noticias",
-            "notizie",
-            "nieuws",
-        ],
-        &["NewsArticle", "ReportageNewsArticle"],
-        &["/news", "/nachrichten", "/noticias", "/actualites"],
-    ),
-    (
-        &[
-            "product",
-            "produkt",
-            "produit",
-            "producto",
-            "prodotto",
-            "shop",
-            "store",
-            "ecommerce",
-        ],
-        &["Product", "ProductGroup", "product", "og:product"],
-        &[
-            "/product",
-            "/produkt",
-            "/produit",
-            "/producto",
-            "/shop/",
-            "/store/",
-        ],
-    ),
-    (
-        &["recipe", "rezept", "recette", "receta", "ricetta"],
-        &["Recipe"],
-        &["/recipe", "/rezept", "/recette", "/receta", "/ricett"],
-    ),
-    (
-        &["event", "veranstaltung", "evenement", "evento"],
-        &["Event", "MusicEvent", "BusinessEvent"],
-        &["/event", "/veranstaltung"],
-    ),
-    (
-        &["video"],
-        &["VideoObject", "video.other", "video.movie"],
-        &["/video", "/watch"],
-    ),
-    (
-        &["forum", "discussion"],
-        &["DiscussionForumPosting", "QAPage"],
-        &["/forum", "/thread", "/topic/"],
-    ),
-    (
-        &["documentation", "docs", "dokumentation"],
-        &["TechArticle", "APIReference"],
-        &["/docs", "/documentation", "/manual", "/reference"],
-    ),
-    (
-        &["contact", "kontakt", "contacto", "contatti"],
-        &["ContactPage"],
-        &["/contact", "/kontakt"],
-    ),
-    (&["faq"], &["FAQPage"], &["/faq"]),
-];
+/// Page types that callers ask for: words of the label, schema.org types, parts of the path.
+const PAGE_KINDS: &str = "\
+blog weblog|BlogPosting Blog|/blog /weblog
+article artikel articulo articolo artigo|Article NewsArticle BlogPosting article|/article /artikel
+news nachrichten actualites noticias notizie nieuws|NewsArticle ReportageNewsArticle|/news /nachrichten /noticias /actualites
+product produkt produit producto prodotto shop store ecommerce|Product ProductGroup product og:product|/product /produkt /produit /producto /shop/ /store/
+recipe rezept recette receta ricetta|Recipe|/recipe /rezept /recette /receta /ricett
+event veranstaltung evenement evento|Event MusicEvent BusinessEvent|/event /veranstaltung
+video|VideoObject video.other video.movie|/video /watch
+forum discussion|DiscussionForumPosting QAPage|/forum /thread /topic/
+documentation docs dokumentation|TechArticle APIReference|/docs /documentation /manual /reference
+contact kontakt contacto contatti|ContactPage|/contact /kontakt
+faq|FAQPage|/faq";
 
 /// The labels of a task: its list, or else those listed in the prompt.
 pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
-    let from_prompt = || prompt.map(named_in).unwrap_or_default();
-    let all: Vec<String> = if list.is_empty() {
-        from_prompt()
-    } else {
-        list.to_vec()
+    let all = match (list, prompt) {
+        ([], Some(prompt)) => named_in(prompt),
+        _ => list.to_vec(),
     };
-    let mut seen = std::collections::HashSet::new();
-    let all = all.into_iter().map(|label| {
-        label
-            .trim()
-            .chars()
-            .take(LABEL_CHARS_MAX)
-            .collect::<String>()
-    });
-    all.filter(|label| {
+    let mut seen = HashSet::new();
+    let all = all
+        .iter()
+        .map(|label| label.trim().chars().take(LABEL_CHARS_MAX).collect());
+    all.filter(|label: &String| {
         label.chars().any(char::is_alphanumeric) && seen.insert(label.to_lowercase())
     })
     .take(LABELS_MAX)
@@ -133,32 +64,18 @@ pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
 fn named_in(prompt: &str) -> Vec<String> {
     let list = prompt.rsplit_once(':').map_or(prompt, |(_, list)| list);
     let list = list.trim().trim_end_matches(['.', '?', '!']);
-    let mut labels = Vec::new();
-    for part in list.split([',', ';', '\n', '|']) {
-        let part = part
-            .trim()
-            .trim_start_matches(['-', '*', '•', '"'])
-            .trim_end_matches('"')
-            .trim();
-        let part = ["or ", "and ", "oder ", "und ", "ou ", "et ", "y ", "o "]
-            .iter()
-            .find_map(|word| part.strip_prefix(word))
-            .unwrap_or(part);
-        let halves: Vec<&str> = [" or ", " oder ", " ou "]
-            .iter()
-            .find_map(|word| part.split_once(word))
-            .map_or(vec![part], |(one, other)| vec![one, other]);
-        labels.extend(
-            halves
-                .into_iter()
-                .map(|half| half.trim().to_owned())
-                .filter(|half| !half.is_empty()),
-        );
-    }
-    let is_list = labels.len() >= 2
-        && labels
-            .iter()
-            .all(|label| label.split_whitespace().count() <= LABEL_WORDS_MAX);
+    let ors = [" or ", " oder ", " ou "].iter();
+    let list = ors.fold(list.to_owned(), |list, word| list.replace(word, ", "));
+    let parts = list.split([',', ';', '\n', '|']).map(|part| {
+        let part = part.trim().trim_start_matches(['-', '*', '•', '"']);
+        let part = part.trim_end_matches('"').trim();
+        let mut ands = ["and ", "und ", "et ", "y ", "o "].iter();
+        let bare = ands.find_map(|word| part.strip_prefix(word));
+        bare.unwrap_or(part).trim().to_owned()
+    });
+    let labels: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    let mut n_words = labels.iter().map(|label| label.split_whitespace().count());
+    let is_list = labels.len() >= 2 && n_words.all(|n_words| n_words <= LABEL_WORDS_MAX);
     if is_list { labels } else { Vec::new() }
 }
 
@@ -264,12 +181,12 @@ fn synonym(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
     let mut similarity: HashMap<usize, f32> = HashMap::new();
     for (at, word) in words.iter().enumerate() {
         let mut by_label: HashMap<usize, f32> = HashMap::new();
-        let phrases = phrases_of(word).iter().filter(|(_, rest, _)| {
+        let phrases = phrases_of(word).iter().filter(|(rest, _)| {
             words[at + 1..]
                 .join(" ")
                 .starts_with(rest.trim_end_matches('*'))
         });
-        let terms = terms_of(word).chain(phrases.map(|(_, _, term)| *term));
+        let terms = terms_of(word).chain(phrases.map(|(_, term)| *term));
         for (label, weight) in terms.flat_map(labels_of) {
             let own = by_label.entry(label).or_default();
             *own = own.max((weight / OWN_WEIGHT).min(1.0));
@@ -297,23 +214,22 @@ fn synonym(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
     passed.max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-/// The schema.org type or path segment that matches the page type named by a label.
+/// The schema.org type or part of the path that matches the page type named by a label.
 fn matching_type(evidence: &Evidence, label: &str) -> Option<String> {
     let mut words = Vec::new();
     each_word(label, |word| words.push(fold(word)));
-    let is_named = |names: &[&str]| {
+    let is_named = |names: &str| {
         words.iter().any(|word| {
-            names
-                .iter()
-                .any(|name| word == name || word.strip_suffix(['s', 'e', 'n']) == Some(name))
+            let singular = word.strip_suffix(['s', 'e', 'n']);
+            lists(names, word) || singular.is_some_and(|word| lists(names, word))
         })
     };
-    let (_, types, paths) = PAGE_KINDS.iter().find(|(names, _, _)| is_named(names))?;
-    let kind = evidence
-        .types
-        .iter()
-        .find(|own| types.contains(&own.as_str()));
-    let path = paths.iter().find(|path| evidence.path.contains(**path));
-    kind.cloned()
-        .or_else(|| path.map(|path| (*path).to_owned()))
+    let mut kinds = PAGE_KINDS.lines().filter_map(|row| {
+        let (names, rest) = row.split_once('|')?;
+        rest.split_once('|').filter(|_| is_named(names))
+    });
+    let (types, paths) = kinds.next()?;
+    let kind = evidence.types.iter().find(|own| lists(types, own));
+    let path = || paths.split(' ').find(|path| evidence.path.contains(path));
+    kind.cloned().or_else(|| path().map(str::to_owned))
 }

@@ -2,13 +2,24 @@
 
 use std::collections::HashMap;
 
+use analyst_base::structured_data;
 use trawl_rank::{Block, BlockKind, Language, Region, blocks, each_word, fold};
 use trawl_sdk::{Document, Tag};
 
-use crate::taxonomy::{TermId, phrases_of, terms_of};
+use crate::taxonomy::{TermId, phrases_of, terms_of, without_article};
 
 /// Maximum number of words read; a longer page is judged by its beginning.
 const WORDS_MAX: usize = 40_000;
+
+/// Properties of schema.org that name what a page is about.
+const SECTION_KEYS: [&str; 6] = [
+    "articleSection",
+    "keywords",
+    "genre",
+    "category",
+    "recipeCategory",
+    "servesCuisine",
+];
 
 /// Place of a word on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,18 +157,12 @@ impl Evidence {
                 _ => {}
             }
         }
-        let values = trawl_embedded::json_ld(document);
+        let items = structured_data(document).into_iter();
+        let values: Vec<_> = items.map(|item| item.value).collect();
         for item in trawl_embedded::items(&values) {
             self.types
                 .extend(trawl_embedded::types(item).map(str::to_owned));
-            for key in [
-                "articleSection",
-                "keywords",
-                "genre",
-                "category",
-                "recipeCategory",
-                "servesCuisine",
-            ] {
+            for key in SECTION_KEYS {
                 if let Some(text) = item.get(key).and_then(trawl_embedded::string) {
                     self.read(text, Place::Section);
                 }
@@ -167,14 +172,6 @@ impl Evidence {
                 if let Some(text) = item.get("name").or(inner).and_then(trawl_embedded::string) {
                     self.read(text, Place::Section);
                 }
-            }
-        }
-        for element in document.elements() {
-            if let Some(types) = element.attr("itemtype") {
-                let names = types
-                    .split_ascii_whitespace()
-                    .filter_map(|own| own.rsplit('/').next());
-                self.types.extend(names.map(str::to_owned));
             }
         }
     }
@@ -240,9 +237,9 @@ impl Evidence {
 
     /// Counts the taxonomy phrases that start with the first of these words.
     fn read_phrases(&mut self, run: &[usize], place: Place) {
-        for (_, rest, term) in phrases_of(&self.words[run[0]].folded) {
+        for (rest, term) in phrases_of(&self.words[run[0]].folded) {
             let mut n_words = 1;
-            let is_there = rest.split(' ').all(|expected| {
+            let is_there = rest.split(' ').map(without_article).all(|expected| {
                 let word = run.get(n_words).map(|own| self.words[*own].folded.as_str());
                 n_words += 1;
                 word.is_some_and(|word| match expected.strip_suffix('*') {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use analyst_base::{digits, model_note, rounded};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::Finding;
 
-use crate::choose::{Assignment, rounded};
+use crate::choose::Assignment;
 
 /// The labels of a run.
 #[derive(Debug, PartialEq, Serialize)]
@@ -23,7 +24,7 @@ pub(crate) struct Joined {
 struct SharedLabel {
     label: String,
     /// Mean over all labelled pages; a page without this label counts as 0.
-    #[serde(serialize_with = "crate::choose::digits")]
+    #[serde(serialize_with = "digits")]
     confidence: f32,
     /// Number of pages with this label.
     pages: usize,
@@ -46,15 +47,10 @@ pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
         .collect();
     let labels = shared(pages.iter().map(|found| found.labels.as_slice()));
     let industries = shared(pages.iter().map(|found| found.industry.as_slice()));
-    let notes: Vec<&Value> = pages
-        .iter()
-        .filter_map(|found| found.model.as_ref())
-        .collect();
-    let used = notes.iter().find(|note| note["used"] == true);
     Joined {
         labels: labels.into_iter().take(count).collect(),
         industry: industries.into_iter().next(),
-        model: used.or(notes.first()).map(|note| (*note).clone()),
+        model: model_note(pages.iter().filter_map(|found| found.model.as_ref())),
     }
 }
 

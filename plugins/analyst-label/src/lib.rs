@@ -9,9 +9,10 @@ mod taxonomy;
 #[cfg(test)]
 mod tests;
 
+use analyst_base::{PageAnalyst, prompt_of};
 use serde::Serialize;
 use serde_json::Value;
-use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task};
+use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
 use trawl_sdk::{Document, Failure, Info};
 
 use choose::Assignment;
@@ -69,13 +70,12 @@ impl Options {
     }
 
     fn prompt(&self) -> Option<&str> {
-        let prompt = self.prompt.as_deref().map(str::trim);
-        prompt.filter(|prompt| !prompt.is_empty())
+        prompt_of(self.prompt.as_deref())
     }
 }
 
 /// The evidence on a page and the labels assigned by the rules.
-struct Page {
+pub struct Page {
     evidence: Evidence,
     title: String,
     /// The labels to choose from.
@@ -115,15 +115,6 @@ impl Page {
             title,
         }
     }
-
-    fn answer(mut self, count: usize, model: Option<Value>) -> Answer {
-        self.labels.truncate(count);
-        Answer {
-            labels: self.labels,
-            industry: self.industry,
-            model,
-        }
-    }
 }
 
 impl Analyst for Label {
@@ -139,38 +130,42 @@ impl Analyst for Label {
     }
 
     fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        let (options, count) = (&task.options, task.options.count());
-        let document = match &task.subject {
-            Subject::Page { document, .. } => *document,
-            Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
-        };
-        let page = Page::read(document, options);
-        let question = task.model.and_then(|model| {
-            model::ask(
-                &page.evidence,
-                &page.title,
-                &page.offered,
-                options.prompt(),
-                count,
-                model,
-            )
-        });
-        match question {
-            Some(question) => Ok(question.ask(Vec::new())),
-            None => Step::done(&page.answer(count, None)),
-        }
+        analyst_base::start::<Self>(task)
     }
 
     fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        let Subject::Page { document, .. } = &task.subject else {
-            return Err(Failure::Failed(
-                "a join asks no question, so there is no reply to resume with".to_owned(),
-            ));
-        };
-        let mut page = Page::read(document, &task.options);
-        let known = std::mem::take(&mut page.labels);
-        let (labels, note) = model::take(&page.evidence, &page.title, &page.offered, known, &reply);
-        page.labels = labels;
-        Step::done(&page.answer(task.options.count(), Some(note)))
+        analyst_base::resume::<Self>(task, &reply)
+    }
+}
+
+impl PageAnalyst for Label {
+    type Options = Options;
+    type Page = Page;
+    type Answer = model::Selection;
+
+    fn read(document: &Document<'_>, options: &Options) -> Page {
+        Page::read(document, options)
+    }
+
+    fn ask(page: &Page, options: &Options, model: Model) -> Option<Question> {
+        model::ask(page, options, model)
+    }
+
+    fn merge(page: &mut Page, _: &Options, _: Model, selection: model::Selection) {
+        model::merge(page, selection);
+    }
+
+    fn answer(page: Page, options: &Options, model: Option<Value>) -> Result<Step, Failure> {
+        let mut labels = page.labels;
+        labels.truncate(options.count());
+        Step::done(&Answer {
+            labels,
+            industry: page.industry,
+            model,
+        })
+    }
+
+    fn join(findings: &[Finding], options: &Options) -> Result<Step, Failure> {
+        Step::done(&join::join(findings, options.count()))
     }
 }

@@ -15,24 +15,33 @@ const ANSWER_CHARS_MIN: usize = 20;
 
 /// The pairs of the page's disclosure widgets.
 pub(crate) fn pairs(document: &Document<'_>, language: Language) -> Vec<Pair> {
-    let mut found = Found::default();
+    let mut by_id: HashMap<&str, Element<'_>> = HashMap::new();
+    for element in document.elements() {
+        if let Some(id) = element.id() {
+            by_id.entry(id).or_insert(element);
+        }
+    }
+    let mut pairs = Vec::new();
     let mut nodes = document.descendants();
     while let Some(node) = nodes.next() {
         let element = match node.kind() {
-            Kind::Element(element) => element,
-            Kind::TemplateContents => {
+            Kind::Element(element) if !begins_menu(element) => element,
+            Kind::Element(_) | Kind::TemplateContents => {
                 nodes.skip_inside(node);
                 continue;
             }
             _ => continue,
         };
-        if begins_menu(element) {
-            nodes.skip_inside(node);
-            continue;
+        if element.tag() == Tag::Details {
+            pairs.extend(details(element, language));
+        } else if let Some(id) = controlled_id(element) {
+            let panel = by_id.get(id);
+            pairs.extend(panel.and_then(|panel| controlled(element, *panel, language)));
+        } else if names(element, "question") {
+            pairs.extend(named(element));
         }
-        found.visit(element, language);
     }
-    found.pairs()
+    pairs
 }
 
 fn begins_menu(element: Element<'_>) -> bool {
@@ -40,40 +49,6 @@ fn begins_menu(element: Element<'_>) -> bool {
         Region::begun_by(element, Region::Main),
         Some(Region::Nav | Region::Notice)
     )
-}
-
-#[derive(Default)]
-struct Found<'a> {
-    pairs: Vec<Pair>,
-    /// Elements that control another one, with its id, in page order.
-    controls: Vec<(Element<'a>, &'a str, Language)>,
-    by_id: HashMap<&'a str, Element<'a>>,
-}
-
-impl<'a> Found<'a> {
-    fn visit(&mut self, element: Element<'a>, language: Language) {
-        if let Some(id) = element.id() {
-            self.by_id.entry(id).or_insert(element);
-        }
-        if element.tag() == Tag::Details {
-            self.pairs.extend(details(element, language));
-        } else if let Some(id) = controlled_id(element) {
-            self.controls.push((element, id, language));
-        } else if names(element, "question") {
-            self.pairs.extend(named(element));
-        }
-    }
-
-    fn pairs(mut self) -> Vec<Pair> {
-        for (control, id, language) in &self.controls {
-            let pair = self
-                .by_id
-                .get(id)
-                .and_then(|panel| controlled(*control, *panel, *language));
-            self.pairs.extend(pair);
-        }
-        self.pairs
-    }
 }
 
 fn details(details: Element<'_>, language: Language) -> Option<Pair> {
@@ -134,19 +109,7 @@ fn named(question: Element<'_>) -> Option<Pair> {
         std::iter::successors(question.next_element(), |element| element.next_element());
     let answer = following
         .take_while(|element| !names(*element, "question"))
-        .find(|element| names(*element, "answer"));
-    let inside_parent = || {
-        let parent = question.parent_element()?;
-        let mut inside = parent.descendants().filter_map(Node::as_element);
-        let mut n_questions = parent
-            .child_elements()
-            .filter(|child| names(*child, "question"));
-        n_questions
-            .next()
-            .filter(|_| n_questions.next().is_none())?;
-        inside.find(|element| names(*element, "answer"))
-    };
-    let answer = answer.or_else(inside_parent)?;
+        .find(|element| names(*element, "answer"))?;
     Pair::new(&text, &flat_text(answer, true), From::FaqMarkup)
 }
 
@@ -160,18 +123,8 @@ fn names(element: Element<'_>, part: &str) -> bool {
 
 /// Whether most of an element's text is links, as in a menu.
 fn is_linked(element: Element<'_>) -> bool {
-    let (mut linked, mut all) = (0, 0);
-    let mut inside = element.descendants();
-    while let Some(node) = inside.next() {
-        match node.kind() {
-            Kind::Text(text) => all += text.trim_ascii().len(),
-            Kind::Element(inner) if inner.tag() == Tag::A => {
-                let len = inner.text().trim_ascii().len();
-                (linked, all) = (linked + len, all + len);
-                inside.skip_inside(node);
-            }
-            _ => {}
-        }
-    }
-    linked * 10 > all * 7
+    let inside = element.descendants().filter_map(Node::as_element);
+    let links = inside.filter(|inner| inner.tag() == Tag::A);
+    let linked: usize = links.map(|link| link.text().trim_ascii().len()).sum();
+    linked * 10 > element.text().trim_ascii().len() * 7
 }

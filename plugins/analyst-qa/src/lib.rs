@@ -12,8 +12,10 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task};
-use trawl_sdk::{Failure, Info};
+use analyst_base::{PageAnalyst, prompt_of};
+use serde_json::Value;
+use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::{Document, Failure, Info};
 
 use page::Page;
 
@@ -52,8 +54,7 @@ trawl_sdk::export!(analyst: Qa);
 impl Options {
     /// The inquiry, if any.
     fn prompt(&self) -> Option<&str> {
-        let prompt = self.prompt.as_deref().map(str::trim);
-        prompt.filter(|prompt| !prompt.is_empty())
+        prompt_of(self.prompt.as_deref())
     }
 
     fn count(&self) -> usize {
@@ -74,30 +75,36 @@ impl Analyst for Qa {
     }
 
     fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        let document = match &task.subject {
-            Subject::Page { document, .. } => *document,
-            Subject::Pages(findings) => return Step::done(&join::join(findings, &task.options)),
-        };
-        let page = Page::read(document, &task.options);
-        match task
-            .model
-            .and_then(|model| model::ask(&page, &task.options, model))
-        {
-            Some(question) => Ok(question.ask(Vec::new())),
-            None => Step::done(&page.answer(task.options.count())),
-        }
+        analyst_base::start::<Self>(task)
     }
 
     fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        let Subject::Page { document, .. } = &task.subject else {
-            return Err(Failure::Failed(
-                "a join asks no question, so there is no reply to resume with".to_owned(),
-            ));
-        };
-        let mut page = Page::read(document, &task.options);
-        let note = model::take(&mut page, &task.options, &reply);
-        let mut answer = page.answer(task.options.count());
-        answer.model = Some(note);
-        Step::done(&answer)
+        analyst_base::resume::<Self>(task, &reply)
+    }
+}
+
+impl PageAnalyst for Qa {
+    type Options = Options;
+    type Page = Page;
+    type Answer = model::WrittenPairs;
+
+    fn read(document: &Document<'_>, options: &Options) -> Page {
+        Page::read(document, options)
+    }
+
+    fn ask(page: &Page, options: &Options, model: Model) -> Option<Question> {
+        model::ask(page, options, model)
+    }
+
+    fn merge(page: &mut Page, options: &Options, _: Model, written: model::WrittenPairs) {
+        model::merge(page, options, &written);
+    }
+
+    fn answer(page: Page, options: &Options, model: Option<Value>) -> Result<Step, Failure> {
+        Step::done(&page.answer(options.count(), model))
+    }
+
+    fn join(findings: &[Finding], options: &Options) -> Result<Step, Failure> {
+        Step::done(&join::join(findings, options))
     }
 }

@@ -1,22 +1,19 @@
 //! The prompt that lets a model write questions, and the verification of its answer.
 
+use analyst_base::{Prompt, is_quoted, list_schema, rounded};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use trawl_rank::{DATA_NOTE, Room, data, holds, squeeze};
-use trawl_sdk::analyst::{Model, Question, Reply};
+use serde_json::json;
+use trawl_rank::{Room, squeeze};
+use trawl_sdk::analyst::{Model, Question};
 
 use crate::Options;
 use crate::page::Page;
 use crate::pair::{From, Pair, QUESTION_CHARS_MAX};
 use crate::question::is_question;
-use crate::rank::{Inquiry, rounded};
+use crate::rank::Inquiry;
 
 /// Approximate answer tokens per pair.
 const PAIR_TOKENS: u32 = 120;
-/// Maximum length of the inquiry in characters.
-const PROMPT_CHARS_MAX: usize = 2_000;
-/// Minimum quotation length in characters.
-const QUOTE_CHARS_MIN: usize = 8;
 /// Worth of a verified pair without an inquiry.
 const WORTH: f32 = 0.7;
 /// Minimum relevance of a verified pair: the model judged it an answer, whatever its words.
@@ -24,8 +21,9 @@ const RELEVANCE: f32 = 0.5;
 
 const RULES: &str = "You write questions that the numbered passages of one web page answer. For each question give the number of the passage and a quotation from it that is the whole answer: copied character by character, at least a clause, never changed, shortened inside or translated. Write the question in the language of the passage. Use no knowledge of your own. If there is an inquiry, give only pairs that answer it; if nothing answers it, give an empty list.";
 
+/// The answer of the model.
 #[derive(Deserialize)]
-struct WrittenPairs {
+pub struct WrittenPairs {
     pairs: Vec<WrittenPair>,
 }
 
@@ -40,41 +38,29 @@ struct WrittenPair {
 pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Question> {
     let affordable = (model.answer_tokens / PAIR_TOKENS).max(1) as usize;
     let count = options.count().min(affordable);
-    let schema = schema(count);
-    let prompt: String = options
-        .prompt()
-        .unwrap_or_default()
-        .chars()
-        .take(PROMPT_CHARS_MAX)
-        .collect();
-    let inquiry = if prompt.is_empty() {
-        format!("Write at most {count} pairs about what readers of the page want to know.")
-    } else {
-        format!("Write at most {count} pairs. The inquiry: {prompt}")
-    };
-    let room = Room::new(
-        model.context_tokens,
-        &[
-            RULES,
-            DATA_NOTE,
-            &inquiry,
-            &schema.to_string(),
-            "data marks",
-        ],
+    let schema = list_schema(
+        "pairs",
+        count,
+        &json!({
+            "passage": {"type": "integer", "minimum": 1},
+            "question": {"type": "string", "maxLength": QUESTION_CHARS_MAX},
+            "quote": {"type": "string", "description": "The answer, copied from the passage."},
+        }),
     );
-    let passages = offered(page, room);
-    if passages.is_empty() {
-        return None;
-    }
-    let question = Question::new(schema)
-        .system(format!("{RULES}\n{DATA_NOTE}"))
-        .user(format!("{inquiry}\n\n{}", data(&passages)))
-        .answer_tokens(model.answer_tokens.min(PAIR_TOKENS * (count as u32 + 1)));
-    Some(question)
+    let request = match options.prompt() {
+        Some(prompt) => format!("Write at most {count} pairs. The inquiry: {prompt}"),
+        None => {
+            format!("Write at most {count} pairs about what readers of the page want to know.")
+        }
+    };
+    let tokens = PAIR_TOKENS * (count as u32 + 1);
+    let mut prompt = Prompt::new(model, RULES, request, schema, tokens);
+    let passages = offered(page, &mut prompt.room);
+    (!passages.is_empty()).then(|| prompt.about(&passages))
 }
 
 /// The passages that fit, best first, then numbered in page order.
-fn offered(page: &Page, mut room: Room) -> String {
+fn offered(page: &Page, room: &mut Room) -> String {
     let mut order: Vec<usize> = (0..page.passages.len()).collect();
     order.sort_by(|one, other| {
         page.passages[*other]
@@ -94,36 +80,8 @@ fn offered(page: &Page, mut room: Room) -> String {
     chosen.into_iter().map(|(_, text)| text).collect()
 }
 
-fn schema(count: usize) -> Value {
-    json!({
-        "type": "object",
-        "properties": {"pairs": {
-            "type": "array",
-            "maxItems": count,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "passage": {"type": "integer", "minimum": 1},
-                    "question": {"type": "string", "maxLength": QUESTION_CHARS_MAX},
-                    "quote": {"type": "string", "description": "The answer, copied from the passage."},
-                },
-                "required": ["passage", "question", "quote"],
-                "additionalProperties": false,
-            },
-        }},
-        "required": ["pairs"],
-        "additionalProperties": false,
-    })
-}
-
-/// Adds the verified pairs to the page and returns the note about the model.
-pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Value {
-    let Reply::Answer(answer) = reply else {
-        return reply.note();
-    };
-    let Ok(written) = WrittenPairs::deserialize(answer) else {
-        return json!({"used": false, "reason": "the model's answer does not match the schema"});
-    };
+/// Adds the verified pairs to the page.
+pub(crate) fn merge(page: &mut Page, options: &Options, written: &WrittenPairs) {
     let pairs = written
         .pairs
         .iter()
@@ -137,15 +95,13 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
         page.pairs
             .sort_by(|one, other| other.score.total_cmp(&one.score));
     }
-    reply.note()
 }
 
 /// A pair whose answer occurs on the page and whose question adds no claim of its own.
 fn checked(page: &Page, options: &Options, written: &WrittenPair) -> Option<Pair> {
     let question = squeeze(&written.question);
     let quote = squeeze(&written.quote);
-    let is_said = quote.chars().count() >= QUOTE_CHARS_MIN && holds(&page.text, &quote);
-    if !is_said || !is_question(&question, page.language) {
+    if !is_quoted(&page.text, &quote) || !is_question(&question, page.language) {
         return None;
     }
     let prompt = options.prompt().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The questions and answers of one page.
 
+use analyst_base::{digits, rounded};
 use serde::Serialize;
 use serde_json::Value;
 use trawl_rank::{Block, BlockKind, Language, Passage, Region, blocks, passages, squeeze};
@@ -7,7 +8,7 @@ use trawl_sdk::Document;
 
 use crate::pair::{Distinct, From, Pair};
 use crate::question::{is_asked, is_question};
-use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
+use crate::rank::{Inquiry, RELEVANCE_MIN, SHARE_MIN};
 use crate::{Options, disclosure, headings, markup};
 
 /// Relevance factor of a passage outside the main content.
@@ -21,7 +22,7 @@ const PASSAGE_FACTOR: f32 = 0.85;
 const PASSAGE_WORDS_MIN: usize = 4;
 
 /// The passages and pairs of a page.
-pub(crate) struct Page {
+pub struct Page {
     /// The page's language.
     pub(crate) language: Language,
     /// The full text on one line, for verifying quotations.
@@ -30,7 +31,6 @@ pub(crate) struct Page {
     pub(crate) passages: Vec<Ranked>,
     /// Pairs, best first.
     pub(crate) pairs: Vec<Pair>,
-    counts: Option<Counts>,
 }
 
 /// A passage and its score.
@@ -39,7 +39,7 @@ pub(crate) struct Ranked {
     pub(crate) text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) heading: Option<String>,
-    #[serde(serialize_with = "crate::rank::digits")]
+    #[serde(serialize_with = "digits")]
     pub(crate) score: f32,
 }
 
@@ -49,9 +49,7 @@ pub(crate) struct Answer {
     passages: Vec<Ranked>,
     pairs: Vec<Pair>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<Counts>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<Value>,
+    model: Option<Value>,
 }
 
 impl Page {
@@ -83,7 +81,6 @@ impl Page {
             text,
             passages: ranked.collect(),
             pairs,
-            counts: None,
         };
         let factors: Vec<f32> = pieces.iter().map(|piece| factor(piece.region)).collect();
         let inquiry = options
@@ -129,7 +126,6 @@ impl Page {
         let best = self.pairs.iter().map(|pair| pair.score).fold(0.0, f32::max);
         self.pairs
             .retain(|pair| pair.score >= RELEVANCE_MIN.max(best * SHARE_MIN));
-        self.counts = Some(inquiry.counts(&statistics));
     }
 
     /// Ranks passages by the page's subject; a page without questions of its own returns them as
@@ -164,8 +160,8 @@ impl Page {
         }
     }
 
-    /// The answer with the best passages and pairs, `count` of each.
-    pub(crate) fn answer(self, count: usize) -> Answer {
+    /// The answer with the best passages and pairs, `count` of each, and the note about the model.
+    pub(crate) fn answer(self, count: usize, model: Option<Value>) -> Answer {
         let mut distinct = Distinct::default();
         let pairs = self
             .pairs
@@ -179,8 +175,7 @@ impl Page {
         Answer {
             passages,
             pairs,
-            counts: self.counts,
-            model: None,
+            model,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Question and answer pairs.
 
+use analyst_base::digits;
 use serde::{Deserialize, Serialize};
 use trawl_rank::{Shingles, cut, squeeze};
 
@@ -21,7 +22,7 @@ pub(crate) struct Pair {
     /// The answer, quoted verbatim.
     pub(crate) answer: String,
     /// Score, 0 to 1.
-    #[serde(serialize_with = "crate::rank::digits")]
+    #[serde(serialize_with = "digits")]
     pub(crate) score: f32,
     /// How it was found.
     pub(crate) from: From,
@@ -56,8 +57,8 @@ impl From {
 impl Pair {
     /// A pair; `None` if the question or the answer is not usable.
     pub(crate) fn new(question: &str, answer: &str, from: From) -> Option<Self> {
-        let question = unmarked(&squeeze(question), &QUESTION_MARKS).to_owned();
-        let answer = unmarked(answer.trim(), &ANSWER_MARKS);
+        let question = unmarked(&squeeze(question), QUESTION_MARKS).to_owned();
+        let answer = unmarked(answer.trim(), ANSWER_MARKS);
         let answer = cut(answer, ANSWER_CHARS_MAX).to_owned();
         let n_chars = question.chars().count();
         let is_pair = (2..=QUESTION_CHARS_MAX).contains(&n_chars)
@@ -72,30 +73,13 @@ impl Pair {
     }
 }
 
-const QUESTION_MARKS: [&str; 8] = [
-    "Q:",
-    "Q.",
-    "F:",
-    "Frage:",
-    "Question:",
-    "Pregunta:",
-    "Domanda:",
-    "Vraag:",
-];
-const ANSWER_MARKS: [&str; 8] = [
-    "A:",
-    "A.",
-    "R:",
-    "Antwort:",
-    "Answer:",
-    "Réponse:",
-    "Respuesta:",
-    "Risposta:",
-];
+const QUESTION_MARKS: &str = "Q: Q. F: Frage: Question: Pregunta: Domanda: Vraag:";
+const ANSWER_MARKS: &str = "A: A. R: Antwort: Answer: Réponse: Respuesta: Risposta:";
 
 /// The text without a leading mark such as `Q:`.
-fn unmarked<'t>(text: &'t str, marks: &[&str]) -> &'t str {
-    let found = marks.iter().find_map(|mark| text.strip_prefix(mark));
+fn unmarked<'t>(text: &'t str, marks: &str) -> &'t str {
+    let mut marks = marks.split(' ');
+    let found = marks.find_map(|mark| text.strip_prefix(mark));
     found
         .filter(|rest| rest.starts_with(' '))
         .map_or(text, str::trim_start)
@@ -103,7 +87,7 @@ fn unmarked<'t>(text: &'t str, marks: &[&str]) -> &'t str {
 
 /// Whether a text begins with a question mark such as `Q:`.
 pub(crate) fn is_marked_question(text: &str) -> bool {
-    unmarked(text, &QUESTION_MARKS).len() < text.len()
+    unmarked(text, QUESTION_MARKS).len() < text.len()
 }
 
 /// Filters duplicate pairs; offer better pairs first.

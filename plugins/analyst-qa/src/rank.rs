@@ -1,8 +1,6 @@
 //! Ranks texts by an inquiry.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize, Serializer};
+use analyst_base::{lists, rounded};
 use trawl_rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
 
 /// BM25 field weights: question or heading, answer.
@@ -15,76 +13,15 @@ pub(crate) const RELEVANCE_MIN: f32 = 0.3;
 pub(crate) const SHARE_MIN: f32 = 0.4;
 
 /// Words that express the request itself; accents are folded.
-const REQUEST_WORDS: [&str; 62] = [
-    "about",
-    "all",
-    "answer",
-    "answers",
-    "article",
-    "best",
-    "content",
-    "create",
-    "describe",
-    "details",
-    "every",
-    "explain",
-    "extract",
-    "faq",
-    "faqs",
-    "find",
-    "generate",
-    "get",
-    "give",
-    "important",
-    "information",
-    "inquiry",
-    "key",
-    "know",
-    "list",
-    "main",
-    "make",
-    "need",
-    "page",
-    "pages",
-    "pair",
-    "pairs",
-    "please",
-    "qa",
-    "question",
-    "questions",
-    "relevant",
-    "show",
-    "site",
-    "summarise",
-    "summarize",
-    "tell",
-    "text",
-    "thing",
-    "things",
-    "topic",
-    "topics",
-    "want",
-    "website",
-    "write",
-    "alle",
-    "antwort",
-    "antworten",
-    "frage",
-    "fragen",
-    "seite",
-    "webseite",
-    "preguntas",
-    "respuestas",
-    "reponses",
-    "domande",
-    "perguntas",
-];
+const REQUEST_WORDS: &str = "\
+    about all answer answers article best content create describe details every explain extract \
+    faq faqs find generate get give important information inquiry key know list main make need \
+    page pages pair pairs please qa question questions relevant show site summarise summarize \
+    tell text thing things topic topics want website write alle antwort antworten frage fragen \
+    seite webseite preguntas respuestas reponses domande perguntas";
 
 /// Words after `how` that ask for a measure: `how long`, `wie viel`.
-const MEASURES: [&str; 14] = [
-    "long", "lange", "lang", "lenge", "much", "viel", "veel", "mycket", "many", "viele", "often",
-    "oft", "far", "weit",
-];
+const MEASURES: &str = "long lange lang lenge much viel veel mycket many viele often oft far weit";
 
 /// An inquiry in one language.
 pub(crate) struct Inquiry {
@@ -97,19 +34,6 @@ pub(crate) struct Ranking {
     index: Bm25<2>,
 }
 
-/// Term statistics that the pages of a run share, so that all are ranked as one collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Counts {
-    /// Language tag of the stems.
-    language: String,
-    /// Number of passages and pairs.
-    texts: u64,
-    /// Number of words in their headings and in their texts.
-    words: Vec<u64>,
-    /// Document frequency of each stem of the inquiry.
-    frequencies: BTreeMap<String, u64>,
-}
-
 impl Inquiry {
     /// Parses an inquiry; `None` if none of its words has topical meaning.
     pub(crate) fn new(prompt: &str, language: Language) -> Option<Self> {
@@ -117,9 +41,9 @@ impl Inquiry {
         let mut is_after_how = false;
         each_word(prompt, |word| {
             let folded = fold(word);
-            let is_measure = is_after_how && MEASURES.contains(&folded.as_str());
+            let is_measure = is_after_how && lists(MEASURES, &folded);
             is_after_how = matches!(folded.as_str(), "how" | "wie" | "hoe" | "hur" | "hvor");
-            if !is_measure && !REQUEST_WORDS.contains(&folded.as_str()) {
+            if !is_measure && !lists(REQUEST_WORDS, &folded) {
                 subject.push_str(word);
                 subject.push(' ');
             }
@@ -140,38 +64,6 @@ impl Inquiry {
     pub(crate) fn add(&mut self, ranking: &mut Ranking, heading: &str, text: &str) {
         let (heading, text) = (self.words.terms(heading), self.words.terms(text));
         ranking.index.add([&heading, &text]);
-    }
-
-    /// Converts statistics into their serialized form.
-    pub(crate) fn counts(&self, statistics: &Statistics) -> Counts {
-        let names = self
-            .terms
-            .iter()
-            .map(|term| self.words.name(*term).to_owned());
-        Counts {
-            language: self.words.language().tag().to_owned(),
-            texts: statistics.n_texts,
-            words: statistics.n_words.clone(),
-            frequencies: names.zip(statistics.frequencies.iter().copied()).collect(),
-        }
-    }
-
-    /// Sums the statistics of pages in this language, in the inquiry's order of terms.
-    pub(crate) fn statistics<'c>(&self, all: impl Iterator<Item = &'c Counts>) -> Statistics {
-        let mut sum = Statistics::default();
-        for counts in all.filter(|counts| counts.language == self.words.language().tag()) {
-            let frequency = |term: &Term| counts.frequencies.get(self.words.name(*term)).copied();
-            sum.add(&Statistics {
-                n_texts: counts.texts,
-                n_words: counts.words.clone(),
-                frequencies: self
-                    .terms
-                    .iter()
-                    .map(|term| frequency(term).unwrap_or_default())
-                    .collect(),
-            });
-        }
-        sum
     }
 }
 
@@ -196,12 +88,6 @@ impl Ranking {
     }
 }
 
-impl Counts {
-    pub(crate) fn language(&self) -> Language {
-        Language::of_tag(&self.language)
-    }
-}
-
 /// Combines coverage and match strength.
 fn relevance(score: Score) -> f32 {
     if score.coverage >= COVERAGE_MIN {
@@ -209,14 +95,4 @@ fn relevance(score: Score) -> f32 {
     } else {
         0.0
     }
-}
-
-/// Serializes a score with three decimal places, without `f32` noise.
-pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
-}
-
-/// Rounds a score to three decimal places.
-pub(crate) fn rounded(score: f32) -> f32 {
-    (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
 }

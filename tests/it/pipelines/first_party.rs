@@ -17,7 +17,8 @@ async fn shop() -> FakeSite {
         <a href="/articles/battery">How long does an electric bike battery last?</a>
         <p>Tel.: 030 / 901820, Fax: 030 / 901821, order number 4711-0815, 12.05.2024, 59,00 EUR</p>
         <p>E-Mail: info [at] harbour-bikes [dot] de</p><a href="mailto:Sales@harbour-bikes.de">Sales</a>
-        <p>Geschäftsführerin: Anna Schmidt, USt-IdNr.: DE123456789</p>
+        <script type="application/ld+json">{"@type": "Store", "name": "Harbour Bikes", "vatID": "DE 123456789",
+        "employee": {"@type": "Person", "name": "Anna Schmidt"}}</script>
         <a href="https://www.instagram.com/harbourbikes/">Instagram</a> <img src="logo@2x.png"></main></body></html>"#,
     );
     site.put(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use serde::Serialize;
 
 use trawl_billing::Account;
 use trawl_plan::Pipeline;
@@ -125,13 +126,7 @@ pub(crate) async fn extract_qa(
     Extension(account): Extension<Arc<Account>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let work = |request: ApiRequest| async move {
-        let format = request.format;
-        let result = PipelineResult::of(request, Pipeline::ExtractQa).await?;
-        let mut response = format.object(&QaAnswer::from(&result))?;
-        result.set_headers(&mut response);
-        Ok(response)
-    };
+    let work = |request| joined::<QaAnswer>(request, Pipeline::ExtractQa);
     serve(&api, account, request, BODY_BYTES_MAX, work).await
 }
 
@@ -153,13 +148,7 @@ pub(crate) async fn filter_links(
     Extension(account): Extension<Arc<Account>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let work = |request: ApiRequest| async move {
-        let format = request.format;
-        let result = PipelineResult::of(request, Pipeline::FilterLinks).await?;
-        let mut response = format.object(&LinksAnswer::from(&result))?;
-        result.set_headers(&mut response);
-        Ok(response)
-    };
+    let work = |request| joined::<LinksAnswer>(request, Pipeline::FilterLinks);
     serve(&api, account, request, BODY_BYTES_MAX, work).await
 }
 
@@ -168,4 +157,16 @@ async fn pages(request: ApiRequest, pipeline: Pipeline) -> Result<Response, ApiE
     let plan = move |request: &ApiRequest| start::plan(request, Verb::Pipeline(pipeline));
     let (planned, request) = request.planned(plan).await?;
     planned.run(request, None).await
+}
+
+/// Runs a pipeline that answers with the joined findings of its crawl.
+async fn joined<A>(request: ApiRequest, pipeline: Pipeline) -> Result<Response, ApiError>
+where
+    A: Serialize + for<'r> From<&'r PipelineResult>,
+{
+    let format = request.format;
+    let result = PipelineResult::of(request, pipeline).await?;
+    let mut response = format.object(&A::from(&result))?;
+    result.set_headers(&mut response);
+    Ok(response)
 }

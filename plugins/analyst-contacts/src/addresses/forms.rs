@@ -1,23 +1,52 @@
 //! The forms of postal codes.
 
-// `FORMS`: the forms of all countries in the order in which they are tried.
-include!(concat!(env!("OUT_DIR"), "/postal_codes.rs"));
+use crate::phones::Region;
 
-/// The place of the town relative to its postal code.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Town {
-    /// `04109 Leipzig`.
-    After,
+/// The forms of all countries in the order in which they are tried; lines with `#` are comments.
+const FORMS: &str = include_str!("../../data/postal_codes.txt");
+
+/// The form of the postal codes of a country.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    pub(super) country: &'static str,
+    /// `9` is a digit, `A` a capital letter, `X` either, a blank an optional blank; everything else
+    /// is itself.
+    pub(super) code: &'static str,
+    /// Whether the town follows its code, as in `04109 Leipzig`; otherwise it precedes it, as in
     /// `Portland, ME 04101`.
-    Before,
+    pub(super) is_town_after: bool,
+    /// Whether the form is tried although nothing says that the page is about the country.
+    pub(super) is_foreign: bool,
 }
 
-/// The form of the postal codes of some countries: `9` is a digit, `A` a capital letter, `X`
-/// either, a blank an optional blank; everything else is itself.
-pub(super) struct Form {
-    pub(super) countries: &'static [&'static str],
-    pub(super) code: &'static str,
-    pub(super) town: Town,
+/// The forms of these countries, and the British ones, which hardly any other text has.
+pub(super) fn forms(homes: &[Region]) -> Vec<Form> {
+    let is_british = homes.iter().any(|home| home.code() == "GB");
+    let mut forms = Vec::new();
+    for home in homes {
+        forms.extend(forms_of(home.code(), false));
+    }
+    if !is_british {
+        forms.extend(forms_of("GB", true));
+    }
+    forms
+}
+
+fn forms_of(country: &'static str, is_foreign: bool) -> impl Iterator<Item = Form> {
+    let rows = FORMS.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(move |line| {
+        let mut columns = line.split(" | ");
+        let (code, town, countries) = (columns.next()?, columns.next()?, columns.next()?);
+        countries
+            .split(' ')
+            .any(|own| own == country)
+            .then_some(Form {
+                country,
+                code,
+                is_town_after: town == "after",
+                is_foreign,
+            })
+    })
 }
 
 /// The ranges of a line that are postal codes of a form, set apart from other text.

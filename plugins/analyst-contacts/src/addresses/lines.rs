@@ -1,94 +1,36 @@
 //! Postal addresses in lines of text, found by their postal codes.
 
-use super::forms::{FORMS, Town, codes};
+use analyst_base::lists;
+
+use super::forms::{Form, codes};
 use super::with_text;
 use crate::found::Address;
-use crate::phones::Region;
 
 /// Maximum length of a street and of a town, in bytes.
 const STREET_BYTES_MAX: usize = 90;
 const TOWN_BYTES_MAX: usize = 45;
 /// Maximum length of a label in front of an address, in bytes.
 const LABEL_BYTES_MAX: usize = 30;
-/// Maximum number of parts between a street and its town: a quarter, a floor.
-const PARTS_MAX: usize = 2;
+/// Maximum number of parts of a street: its number, a quarter, a floor.
+const PARTS_MAX: usize = 3;
+/// Words inside the names of towns that have no capital.
+const SMALL_WORDS: &str = "am an der im in bei ob la de du sur en del do da das dos den v nad";
 /// The Japanese postal mark: `〒150-0002 東京都…` is an address on the pages of any country.
 const JAPAN: &str = "〒";
 
 /// The address in a line; the street may be in one of the two lines above.
-pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
+pub(super) fn in_line(line: &str, above: &str, second: &str, forms: &[Form]) -> Option<Address> {
     if let Some((_, rest)) = line.split_once(JAPAN) {
         return japanese(rest);
     }
-    if let Some(marked) = marked(line).or_else(|| taiwanese(line)) {
-        return Some(marked);
-    }
-    let forms = homes.iter().flat_map(|home| {
-        FORMS
-            .iter()
-            .filter(|form| form.countries.contains(&home.code()))
-            .map(|form| (home.code(), form))
-    });
-    for (country, form) in forms {
-        for (start, end) in codes(line, form.code) {
-            let read = match form.town {
-                Town::After => town_after(line, start, end, above, country),
-                Town::Before => town_before(line, start, end, (above, second), country),
-            };
-            if read.is_some() {
-                return read;
+    forms.iter().find_map(|form| {
+        codes(line, form.code).find_map(|code| {
+            if form.is_town_after {
+                town_after(line, code, above, form.country)
+            } else {
+                town_before(line, code, (above, second), form)
             }
-        }
-    }
-    None
-}
-
-/// An address with a labelled postal code: `地址:… 邮编:200120`, `… (우) 06133`.
-fn marked(line: &str) -> Option<Address> {
-    let marks = [
-        ("邮编", "CN"),
-        ("邮政编码", "CN"),
-        ("郵遞區號", "TW"),
-        ("우편번호", "KR"),
-        ("(우)", "KR"),
-        ("우)", "KR"),
-    ];
-    let (at, mark, country) = marks
-        .into_iter()
-        .find_map(|(mark, country)| Some((line.find(mark)?, mark, country)))?;
-    let rest = line[at + mark.len()..].trim_start_matches([' ', ':', '：', ')']);
-    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let place = line[..at]
-        .rsplit([':', '：', '|', '\t'])
-        .next()
-        .unwrap_or_default();
-    let place = place.trim().trim_end_matches(['(', '（', ' ']);
-    let is_place = (5..=6).contains(&n_digits) && (6..STREET_BYTES_MAX * 2).contains(&place.len());
-    is_place.then(|| Address {
-        text: format!("{place} {}", &rest[..n_digits]),
-        postal_code: Some(rest[..n_digits].to_owned()),
-        country: Some(country.to_owned()),
-        ..Address::default()
-    })
-}
-
-/// A Taiwanese address: `106 台北市大安區青田里17號2樓`, postal code, county or city, house number.
-fn taiwanese(line: &str) -> Option<Address> {
-    let line = line.trim();
-    let code = &line[..line.bytes().take_while(u8::is_ascii_digit).count()];
-    let place = line[code.len()..].trim();
-    let end = place.find(['縣', '市']).map(|at| at + '市'.len_utf8())?;
-    let is_address = matches!(code.len(), 3 | 5 | 6)
-        && end <= 4 * '市'.len_utf8()
-        && place.contains(['號', '号'])
-        && place.len() < STREET_BYTES_MAX * 2;
-    is_address.then(|| Address {
-        text: format!("{code} {place}"),
-        street: Some(place[end..].to_owned()),
-        postal_code: Some(code.to_owned()),
-        city: Some(place[..end].to_owned()),
-        region: None,
-        country: Some("TW".to_owned()),
+        })
     })
 }
 
@@ -121,27 +63,21 @@ fn japanese(rest: &str) -> Option<Address> {
 }
 
 /// An address such as `Lindenallee 14, 04109 Leipzig`; the street may be in the line above.
-fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) -> Option<Address> {
-    let town = town_of(line[end..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
-    let mut before = line[..start].trim_end();
+fn town_after(line: &str, code: (usize, usize), above: &str, country: &str) -> Option<Address> {
+    let town = town_of(line[code.1..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
+    let mut before = line[..code.0].trim_end();
     // `CH-3012`
+    let is_marked = before.ends_with('-');
     if let Some(rest) = before.strip_suffix('-') {
         before = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
     }
     let before = before.trim_end_matches([' ', ',', '-', '–', '·', '|', '\u{a0}']);
-    let before = without_code_label(before);
-    let mut street =
-        street_before(before).or_else(|| before.is_empty().then(|| street_before(above)).flatten());
-    if street.is_none() {
-        // The town may come first: `1052 Budapest, Váci utca 12.`
-        street = street_after(&line[end..]);
-    }
+    let street = street_in(&parts_of(if before.is_empty() { above } else { before }));
     // Without a street, a code with a word after it proves nothing.
-    let is_marked = street.is_some() || line[..start].ends_with('-');
-    (is_marked && !town.is_empty()).then(|| {
+    (street.is_some() || is_marked).then(|| {
         with_text(Address {
             street,
-            postal_code: Some(line[start..end].to_owned()),
+            postal_code: Some(line[code.0..code.1].to_owned()),
             city: Some(town),
             country: Some(country.to_owned()),
             ..Address::default()
@@ -149,76 +85,50 @@ fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) 
     })
 }
 
-/// The text in front of a postal code, without a label such as `Postal code:`.
-fn without_code_label(before: &str) -> &str {
-    let bare = before.trim_end_matches([':', '.', ' ']);
-    let label = ["CEP", "PLZ", "PSČ", "CAP", "C.P", "CP", "P.K"]
-        .iter()
-        .find_map(|label| bare.strip_suffix(label))
-        .filter(|rest| !rest.ends_with(char::is_alphanumeric));
-    label.map_or(before, |rest| {
-        rest.trim_end_matches([' ', ',', '-', '–', '·'])
-    })
-}
-
 /// An address such as `118 Commercial St, Suite 4, Portland, ME 04101`; parts of it may be in the
 /// lines above.
 fn town_before(
     line: &str,
-    start: usize,
-    end: usize,
+    code: (usize, usize),
     (above, second): (&str, &str),
-    country: &str,
+    form: &Form,
 ) -> Option<Address> {
     let marks = [' ', ',', '-', '–', '\u{a0}', '.', '('];
-    let mut before = line[..start].trim_end_matches(marks);
-    let mut region = None;
+    let mut before = line[..code.0].trim_end_matches(marks);
     let (rest, last) = before.rsplit_once([' ', ',', '(']).unwrap_or(("", before));
-    let last_word = last.trim_end_matches(')');
-    let is_state = (2..=3).contains(&last_word.len())
-        && last_word.bytes().all(|byte| byte.is_ascii_uppercase());
-    let needs_state = matches!(country, "US" | "AU");
-    if is_state && country != "GB" {
-        region = Some(last_word.to_owned());
+    let last = last.trim_end_matches(')');
+    let is_state = (2..=3).contains(&last.len())
+        && last.bytes().all(|byte| byte.is_ascii_uppercase())
+        && form.country != "GB";
+    if is_state {
         before = rest.trim_end_matches(marks);
-    } else if needs_state {
+    } else if matches!(form.country, "US" | "AU") {
         return None;
     }
     let mut parts = parts_of(before);
     if parts.len() < 2 {
-        let above = [second, above]
-            .into_iter()
-            .filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
-        let own = std::mem::take(&mut parts);
-        parts = above.flat_map(parts_of).chain(own).collect();
+        let above = [second, above].into_iter();
+        let above = above.filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
+        parts = above.flat_map(parts_of).chain(parts).collect();
     }
-    let mut town = parts.pop()?;
-    let street = match parts.iter().rposition(|part| is_street(part)) {
-        Some(at) => Some(street_from(&parts, at)),
-        // The town may follow its street without a comma.
-        None if is_street(&town) && region.is_some() => {
-            let (street, last) = town.rsplit_once(' ')?;
-            let street = street.to_owned();
-            town = last.to_owned();
-            Some(street)
-        }
-        None => None,
+    let town = parts.pop()?;
+    // The town may follow its street without a comma.
+    let (street, town) = match (street_in(&parts), town.rsplit_once(' ')) {
+        (None, Some((own, last))) if is_state && is_street(&town) => (Some(own.to_owned()), last),
+        (street, _) => (street, town.trim()),
     };
-    let town = town.trim();
+    let is_named = |c: char| c.is_alphabetic() && !c.is_lowercase();
     let is_town = town.len() <= TOWN_BYTES_MAX
-        && town
-            .chars()
-            .next()
-            .is_some_and(|c| c.is_alphabetic() && !c.is_lowercase())
-        && !town.chars().any(|c| c.is_ascii_digit());
-    let is_sure = street.is_some() || country == "GB" || country == "CA" || country == "IE";
-    (is_town && is_sure).then(|| {
+        && town.starts_with(is_named)
+        && !town.contains(|c: char| c.is_ascii_digit());
+    let is_distinct = matches!(form.country, "GB" | "CA" | "IE") && !form.is_foreign;
+    (is_town && (street.is_some() || is_distinct)).then(|| {
         with_text(Address {
             street,
-            postal_code: Some(line[start..end].to_owned()),
+            postal_code: Some(line[code.0..code.1].to_owned()),
             city: Some(town.to_owned()),
-            region,
-            country: Some(country.to_owned()),
+            region: is_state.then(|| last.to_owned()),
+            country: Some(form.country.to_owned()),
             ..Address::default()
         })
     })
@@ -227,10 +137,11 @@ fn town_before(
 /// Splits an address at its commas; a house number stays with its street.
 fn parts_of(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    // A number with a full stop ends the sentence in front of the address.
-    let ends = text
-        .match_indices(". ")
-        .filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
+    // A number with a full stop ends the sentence in front of the address; `2. sal` is a floor.
+    let ends = text.match_indices(". ").filter(|&(at, _)| {
+        let digits = text[..at].bytes().rev().take_while(u8::is_ascii_digit);
+        digits.count() > 2
+    });
     let text = ends.last().map_or(text, |(at, _)| &text[at + 2..]);
     // `Office: 126 W. Granite St., Butte`
     let text = match text.split_once(": ") {
@@ -238,7 +149,7 @@ fn parts_of(text: &str) -> Vec<String> {
         _ => text,
     };
     for part in text
-        .split([',', '،', '|', '·', '–'])
+        .split([',', '،', '|', '·', '–', ';', '\t'])
         .flat_map(|part| part.split(" - "))
         .map(str::trim)
     {
@@ -255,67 +166,17 @@ fn parts_of(text: &str) -> Vec<String> {
     parts
 }
 
-/// The street with the parts between it and the town: a suite, a floor.
-fn street_from(parts: &[String], at: usize) -> String {
-    let first = if at > 0 && is_street(&parts[at - 1]) {
-        at - 1
-    } else {
-        at
-    };
-    parts[first..]
-        .iter()
-        .take(3)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// The last part of a text that is a street, with the parts after it.
-fn street_before(text: &str) -> Option<String> {
-    let mut street = last_part(text)?;
-    for _ in 0..PARTS_MAX {
-        if is_street(street) {
-            return Some(street.to_owned());
-        }
-        let before = text[..street.as_ptr() as usize - text.as_ptr() as usize]
-            .trim_end()
-            .trim_end_matches([',', '·', '|']);
-        let longer = last_part(before)?;
-        street = &text[longer.as_ptr() as usize - text.as_ptr() as usize..];
-        street = street.trim_end();
-    }
-    None
-}
-
-/// The street after a town and a comma.
-fn street_after(text: &str) -> Option<String> {
-    let (_, rest) = text.trim_start_matches([',', ' ']).split_once(',')?;
-    let text = rest.trim_start();
-    // `г. Санкт-Петербург, ул. Садовая, д. 12`
-    let parts = text.split(',').map(str::trim).take(PARTS_MAX + 1);
-    let mut street = String::new();
-    for part in parts {
-        if !street.is_empty() {
-            street.push_str(", ");
-        }
-        // A number with a full stop ends the street and its sentence.
-        let end = part.match_indices(". ").find(|&(at, _)| {
-            part[..at].ends_with(|c: char| c.is_ascii_digit()) && part.contains(':')
-        });
-        let part = end.map_or(part, |(at, _)| &part[..at]);
-        street.push_str(part.trim_end_matches('.'));
-        if is_street(&street) {
-            return Some(street);
-        }
-    }
-    None
+/// The last street of an address, with the parts between it and the town: a suite, a floor.
+fn street_in(parts: &[String]) -> Option<String> {
+    let at = parts.iter().rposition(|part| is_street(part))?;
+    let is_second = at > 0 && is_street(&parts[at - 1]);
+    let mut street = parts[if is_second { at - 1 } else { at }..].to_vec();
+    street.truncate(PARTS_MAX);
+    Some(street.join(", "))
 }
 
 /// The town at the start of a text.
 fn town_of(text: &str) -> Option<String> {
-    let marks = ["г. ", "м. "];
-    let bare = marks.iter().find_map(|mark| text.strip_prefix(mark));
-    let text = bare.unwrap_or(text);
     let end = text
         .find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<'])
         .unwrap_or(text.len());
@@ -323,28 +184,7 @@ fn town_of(text: &str) -> Option<String> {
     let words: Vec<&str> = text
         .split(' ')
         .take_while(|word| {
-            let is_small = matches!(
-                *word,
-                "am" | "an"
-                    | "der"
-                    | "im"
-                    | "in"
-                    | "bei"
-                    | "ob"
-                    | "la"
-                    | "de"
-                    | "du"
-                    | "sur"
-                    | "en"
-                    | "del"
-                    | "do"
-                    | "da"
-                    | "das"
-                    | "dos"
-                    | "den"
-                    | "v"
-                    | "nad"
-            );
+            let is_small = lists(SMALL_WORDS, word);
             is_small
                 || word
                     .chars()
@@ -361,31 +201,6 @@ fn town_of(text: &str) -> Option<String> {
     });
     let town = words.join(" ");
     (is_named && town.len() <= TOWN_BYTES_MAX).then_some(town)
-}
-
-/// The last part of a text, with the house number if a comma separates it from its street.
-fn last_part(text: &str) -> Option<&str> {
-    let mut end = text.len();
-    loop {
-        // The separator and the offset after it: `·` takes more than one byte.
-        let (at, start) = text[..end]
-            .rmatch_indices([',', '|', '·', ';', '\t', ':'])
-            .next()
-            .map_or((0, 0), |(at, separator)| (at, at + separator.len()));
-        let part = text[start..].trim();
-        let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2 || is_box(part);
-        if has_letters || start == 0 {
-            // `Vestergade 18, 2. sal`: the floor is not the street.
-            let is_floor = part.starts_with(|c: char| c.is_ascii_digit())
-                && (part.contains(". ") || part.contains('º'));
-            if is_floor && start > 0 {
-                end = at;
-                continue;
-            }
-            return Some(part).filter(|part| !part.is_empty() && part.len() <= STREET_BYTES_MAX);
-        }
-        end = at;
-    }
 }
 
 /// Whether a text is a post office box.

@@ -6,7 +6,6 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -14,7 +13,8 @@ use trawl_embedded::{has_type, string};
 
 use crate::found::Address;
 use crate::page::{Page, folded};
-use crate::phones::{Region, digits_of, hint};
+use crate::phones::{Region, hint};
+use forms::{Form, forms};
 use lines::in_line;
 
 /// Maximum number of addresses on one page.
@@ -30,8 +30,9 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
             found.add(structured(object));
         }
     }
-    let text = with_ascii_digits(page.text());
-    let lines: Vec<&str> = text
+    let forms = forms(homes);
+    let lines: Vec<&str> = page
+        .text()
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
@@ -42,8 +43,8 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
         if may_hold {
             let above = at.checked_sub(1).map_or("", |above| lines[above]);
             let second = at.checked_sub(2).map_or("", |above| lines[above]);
-            found.add(in_line(line, above, second, homes));
-            for address in further_in_line(line, above, homes) {
+            found.add(in_line(line, above, second, &forms));
+            for address in further_in_line(line, above, &forms) {
                 found.add(Some(address));
             }
         }
@@ -51,28 +52,15 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
     found.found
 }
 
-/// The text with the digits of other scripts converted to ASCII.
-fn with_ascii_digits(text: &str) -> Cow<'_, str> {
-    let is_other = |c: char| matches!(c, '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' | '\u{966}'..='\u{96f}' | '\u{ff10}'..='\u{ff19}');
-    if !text.contains(is_other) {
-        return Cow::Borrowed(text);
-    }
-    let ascii = |c: char| match digits_of(c.encode_utf8(&mut [0; 4])).chars().next() {
-        Some(digit) => digit,
-        None => c,
-    };
-    Cow::Owned(text.chars().map(ascii).collect())
-}
-
 /// The further addresses of a line that lists several places.
-fn further_in_line(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
+fn further_in_line(line: &str, above: &str, forms: &[Form]) -> Vec<Address> {
     let parts: Vec<&str> = line.split(['|', '\u{b7}', ';', '–']).collect();
     if parts.len() < 2 {
         return Vec::new();
     }
     parts
         .into_iter()
-        .filter_map(|part| in_line(part.trim(), above, "", homes))
+        .filter_map(|part| in_line(part.trim(), above, "", forms))
         .collect()
 }
 

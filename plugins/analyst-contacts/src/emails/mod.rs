@@ -1,81 +1,58 @@
-//! E-mail addresses of a page: visible, linked, spelled out and obfuscated.
+//! E-mail addresses of a page: visible, linked, in structured data and plainly obfuscated.
 
-mod attributes;
-mod decode;
-mod evaluate;
-mod javascript;
-pub(crate) mod spoken;
+pub(crate) mod obfuscated;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
-mod tokens;
-mod values;
 pub(crate) mod verify;
 
 use std::collections::{HashMap, HashSet};
 
+use analyst_base::percent_decoded;
 use serde_json::Value;
-use trawl_embedded::string;
+use trawl_embedded::{has_type, string};
+use trawl_sdk::Tag;
 
 use crate::found::Email;
-use crate::page::{Page, folded, percent_decoded};
-use crate::people;
+use crate::page::Page;
+use text::AT_SIGNS;
 use verify::Trust;
 
 /// Maximum number of e-mail addresses on one page.
 const EMAILS_MAX: usize = 500;
+/// Bytes in front of an e-mail address in a script that are searched for its key.
+const KEY_BYTES: usize = 60;
+/// Words of keys for e-mail addresses, and of keys for samples of them.
+const KEYS: [&str; 4] = ["mail", "correo", "courriel", "epost"];
+const SAMPLE_KEYS: [&str; 4] = ["placeholder", "example", "sample", "pattern"];
 
-/// Finds the e-mail addresses of a page. `source` is the page as served: it shows whether an e-mail
-/// address was written in character references.
-pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
+/// Finds the e-mail addresses of a page.
+pub(crate) fn find(page: &Page<'_>) -> Vec<Email> {
     let mut emails = Emails::default();
     links(page, &mut emails);
     structured(page, &mut emails);
     for element in &page.reversed {
         let raw = element.text();
         let turned: String = raw.chars().rev().collect();
-        text::scan(&raw, &mut |address, _| emails.refuse(address));
-        text::scan(&turned, &mut |address, _| {
-            emails.add(address, "reversed", Trust::Shown)
-        });
+        text::scan(&raw, &AT_SIGNS, &mut |address, _| emails.refuse(address));
+        emails.take(&turned, "reversed");
     }
-    let mut budget = values::Budget::default();
-    attributes::scan(page, &mut budget, &mut emails);
-    let has_references = source.contains("&#");
-    // The page source is searched once per e-mail address.
-    let mut asked: HashMap<String, bool> = HashMap::new();
-    text::scan(page.text(), &mut |address, before| {
+    attributes(page, &mut emails);
+    text::scan(page.text(), &AT_SIGNS, &mut |address, before| {
         // A sentence with a pattern: `firstname.lastname@acme.de`.
-        let local = address.split('@').next().unwrap_or_default();
-        if is_in_sentence(before) && verify::is_pattern(local) {
-            return;
+        let is_pattern = is_in_sentence(before) && verify::is_pattern(address);
+        if !is_pattern && !verify::is_sample(address, before) {
+            emails.add(address, "text", Trust::Shown);
         }
-        if verify::is_sample(address, before) || verify::address(address, Trust::Shown).is_none() {
-            return;
-        }
-        let is_in_references = match asked.get(address) {
-            Some(&known) => known,
-            None if !has_references || emails.is_full() || asked.len() >= EMAILS_MAX => false,
-            None => {
-                let is_hidden = !source.contains(address);
-                asked.insert(address.to_owned(), is_hidden);
-                is_hidden
-            }
-        };
-        let how = if is_in_references { "entity" } else { "text" };
-        emails.add(address, how, Trust::Shown);
     });
-    spoken::scan(page.text(), &mut |address| {
+    obfuscated::scan(page.text(), &mut |address| {
         emails.add(address, "obfuscated", Trust::Shown)
     });
     for script in &page.scripts {
-        javascript::scan(script, &mut budget, &mut |address| {
-            emails.add(address, "script", Trust::Shown)
-        });
-    }
-    for script in page.scripts.iter().chain(&page.data) {
-        javascript::scan_state(script, &mut |address| {
-            emails.add(address, "script", Trust::Shown)
+        text::scan(script, &AT_SIGNS, &mut |address, before| {
+            if is_keyed(before) {
+                emails.add(address, "script", Trust::Shown);
+            }
         });
     }
     emails.found
@@ -83,21 +60,39 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
 
 /// Whether the line has more than a label in front of an e-mail address.
 fn is_in_sentence(before: &str) -> bool {
-    const LABEL_WORDS_MAX: usize = 1;
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(100))..];
     let line = near.rsplit(['\n', '\t']).next().unwrap_or_default();
     let words = line
         .split(' ')
         .filter(|word| word.contains(char::is_alphabetic));
-    words.count() > LABEL_WORDS_MAX
+    words.count() > 1
+}
+
+/// Whether a script has a key for e-mail addresses and an opening quote at its end:
+/// `"email":"info@acme.de"`.
+fn is_keyed(before: &str) -> bool {
+    let near = &before[before.floor_char_boundary(before.len().saturating_sub(KEY_BYTES))..];
+    let Some(key) = near
+        .strip_suffix(['"', '\''])
+        .map(|near| near.trim_end_matches('\\').trim_end())
+        .and_then(|near| near.strip_suffix([':', '=']))
+    else {
+        return false;
+    };
+    let key = key
+        .trim_end_matches([' ', '"', '\'', '\\', '='])
+        .rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')))
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| key.contains(word));
+    has(&KEYS) && !has(&SAMPLE_KEYS)
 }
 
 fn links(page: &Page<'_>, emails: &mut Emails) {
-    for (element, href) in &page.links {
+    for (_, href) in &page.links {
         let href = href.trim();
-        let Some((scheme, rest)) = href.split_once(':') else {
-            continue;
-        };
+        let (scheme, rest) = href.split_once(':').unwrap_or_default();
         if !scheme.eq_ignore_ascii_case("mailto") {
             continue;
         }
@@ -106,12 +101,10 @@ fn links(page: &Page<'_>, emails: &mut Emails) {
             let (name, value) = pair.split_once('=')?;
             matches!(name.to_ascii_lowercase().as_str(), "to" | "cc" | "bcc").then_some(value)
         });
-        let name = Some(folded(&element.visible_text())).filter(|name| people::is_name(name));
         for list in std::iter::once(to).chain(copies) {
             for address in percent_decoded(list).split([',', ';']) {
-                emails.add_named(address.trim(), "mailto", Trust::Declared, name.clone());
-                // `mailto:info(at)acme.de`: the target is spelled out.
-                spoken::scan(address, &mut |address| {
+                emails.add(address.trim(), "mailto", Trust::Declared);
+                obfuscated::scan(address, &mut |address| {
                     emails.add(address, "obfuscated", Trust::Declared)
                 });
             }
@@ -124,7 +117,7 @@ fn structured(page: &Page<'_>, emails: &mut Emails) {
         let Some(value) = object.get("email") else {
             continue;
         };
-        let is_person = trawl_embedded::has_type(object, &["Person"]);
+        let is_person = has_type(object, &["Person"]);
         let name = object.get("name").and_then(string).filter(|_| is_person);
         let several = value.as_array().map_or(&[][..], Vec::as_slice);
         for text in several
@@ -140,9 +133,42 @@ fn structured(page: &Page<'_>, emails: &mut Emails) {
     }
 }
 
+/// Reads attributes that scripts, assistive technology or forms read.
+fn attributes(page: &Page<'_>, emails: &mut Emails) {
+    for (_, href) in &page.links {
+        if let Some(address) = obfuscated::cloudflare_link(href) {
+            emails.add(&address, "cloudflare", Trust::Declared);
+        }
+    }
+    for element in &page.marked {
+        if let Some(code) = element.attr("data-cfemail") {
+            let address = obfuscated::cloudflare(code).unwrap_or_default();
+            emails.add(&address, "cloudflare", Trust::Declared);
+        } else {
+            obfuscated::in_data(*element, &mut |address| {
+                emails.add(address, "attribute", Trust::Shown)
+            });
+        }
+    }
+    for (element, value) in &page.labelled {
+        let is_read = match element.tag() {
+            Tag::Meta => ["name", "property", "itemprop"]
+                .iter()
+                .filter_map(|name| element.attr(name))
+                .any(|name| name.to_ascii_lowercase().contains("mail")),
+            Tag::Form => value.trim().starts_with("mailto:"),
+            Tag::Input => false,
+            _ => true,
+        };
+        if is_read {
+            emails.take(&percent_decoded(value), "attribute");
+        }
+    }
+}
+
 /// E-mail addresses without duplicates, regardless of case, in the order found.
 #[derive(Default)]
-pub(crate) struct Emails {
+struct Emails {
     found: Vec<Email>,
     places: HashMap<String, usize>,
     /// Strings that only look like e-mail addresses because they are reversed.
@@ -150,12 +176,15 @@ pub(crate) struct Emails {
 }
 
 impl Emails {
-    fn is_full(&self) -> bool {
-        self.found.len() >= EMAILS_MAX
-    }
-
     fn refuse(&mut self, address: &str) {
         self.refused.insert(address.to_lowercase());
+    }
+
+    /// Adds the e-mail addresses of a text.
+    fn take(&mut self, text: &str, source: &'static str) {
+        text::scan(text, &AT_SIGNS, &mut |address, _| {
+            self.add(address, source, Trust::Shown)
+        });
     }
 
     fn add(&mut self, address: &str, source: &'static str, trust: Trust) {
@@ -173,9 +202,8 @@ impl Emails {
             return;
         };
         let key = value.to_lowercase();
-        let is_pattern = || verify::is_pattern(key.split('@').next().unwrap_or_default());
-        if self.refused.contains(&key) || trust == Trust::Shown && source != "text" && is_pattern()
-        {
+        let is_pattern = trust == Trust::Shown && source != "text" && verify::is_pattern(&key);
+        if self.refused.contains(&key) || is_pattern {
             return;
         }
         if let Some(&place) = self.places.get(&key) {
@@ -184,16 +212,13 @@ impl Emails {
                 known.sources.push(source.to_owned());
             }
             known.name = known.name.take().or(name);
-            return;
+        } else if self.found.len() < EMAILS_MAX {
+            self.places.insert(key, self.found.len());
+            self.found.push(Email {
+                value,
+                sources: vec![source.to_owned()],
+                name,
+            });
         }
-        if self.is_full() {
-            return;
-        }
-        self.places.insert(key, self.found.len());
-        self.found.push(Email {
-            value,
-            sources: vec![source.to_owned()],
-            name,
-        });
     }
 }

@@ -1,14 +1,13 @@
 //! Candidates for phone numbers in a text, checked for the form in which phone numbers are written.
 
-use super::edges::{is_document, is_joined_after, is_joined_before};
 use super::labels::{self, Label};
 use super::number::Number;
 use super::region::Region;
 use super::shapes::{
-    Group, is_book, is_date, is_decimal, is_hours, is_machine, is_thousands, is_years, joined,
-    lengths,
+    Group, is_book, is_date, is_decimal, is_joined_after, is_joined_before, is_machine,
+    is_thousands, is_years, joined, lengths,
 };
-use crate::words::EXTENSION_WORDS;
+use crate::words::EXTENSIONS;
 
 /// Maximum digits of a number with its calling code. Source: ITU E.164; some plans exceed it.
 const DIGITS_MAX: usize = 17;
@@ -127,7 +126,6 @@ impl Candidate {
     fn is_no_phone(&self, groups: &[Group]) -> bool {
         is_date(groups)
             || is_years(groups)
-            || is_hours(groups)
             || is_book(groups)
             || (self.trust == Trust::Bare
                 && (is_machine(groups) || is_thousands(groups) || is_decimal(groups)))
@@ -158,25 +156,12 @@ pub(super) fn of_text(text: &str) -> impl Iterator<Item = Candidate> + '_ {
 const MARK_CHARACTERS: usize = 8;
 
 /// A candidate with its context; `None` if the context rules out a phone number.
-fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
-    let (before, mut after) = (&text[..begin], &text[end..]);
-    if is_joined_before(before) || is_document(before) {
+fn in_context(text: &str, begin: usize, end: usize, groups: Vec<Group>) -> Option<Candidate> {
+    let (before, after) = (&text[..begin], &text[end..]);
+    if is_joined_before(before) {
         return None;
     }
-    let (mut extension, mut rest) = extension_at(after);
-    // `(9h-18h)`: the last group is part of the word after it.
-    while extension.is_none()
-        && is_joined_after(after)
-        && !after.starts_with([',', '%', '@'])
-        && groups.len() > 2
-        && groups
-            .last()
-            .is_some_and(|last| last.gap.contains([' ', '(']))
-    {
-        groups.pop();
-        after = &text[groups.last()?.end..];
-        (extension, rest) = (None, after);
-    }
+    let (extension, rest) = extension_at(after);
     let is_joined = extension.is_none() && is_joined_after(after);
     let after = rest;
     if is_joined
@@ -243,16 +228,12 @@ fn run(text: &str, begin: usize) -> (Vec<Group>, usize) {
     for (at, character) in text[begin..].char_indices() {
         if let Some(digit) = digit(character) {
             match groups.last_mut().filter(|_| is_open) {
-                Some(group) => {
-                    group.digits.push(digit);
-                    group.end = begin + at + character.len_utf8();
-                }
+                Some(group) => group.digits.push(digit),
                 None => {
                     let plus = if gap.contains('+') { "+" } else { "" };
                     groups.push(Group {
                         digits: format!("{plus}{digit}"),
                         gap: std::mem::take(&mut gap),
-                        end: begin + at + character.len_utf8(),
                     });
                 }
             }
@@ -361,7 +342,7 @@ fn split_extension(text: &str) -> (&str, Option<String>) {
 /// The extension after a number, and the rest of the text.
 fn extension_at(after: &str) -> (Option<String>, &str) {
     let trimmed = after.trim_start_matches([' ', '\u{a0}', ',', ';', '(', '-']);
-    let word = EXTENSION_WORDS.iter().find(|word| {
+    let word = EXTENSIONS.split(' ').find(|word| {
         trimmed
             .get(..word.len())
             .is_some_and(|head| head.to_lowercase() == *word)
@@ -402,9 +383,8 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .iter()
         .all(|group| group.gap.chars().count() <= 3)
         && own.iter().all(|&length| length <= 8);
-    // `8 612 48 317` in Lithuania; with a leading zero, two groups suffice.
-    let is_eight = home.prefix_pattern().contains('8') && digits.starts_with('8') && own.len() > 2;
-    let is_sufficient = is_eight || is_prefixed && digits.starts_with('0');
+    // With a leading zero, two groups suffice.
+    let is_sufficient = is_prefixed && digits.starts_with('0');
     if is_sufficient && is_calm && !own.iter().all(|&length| length == 1) {
         return true;
     }
@@ -415,14 +395,6 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .map(str::len)
         .collect();
     let is_even = groups[1..].iter().all(|group| group.gap == groups[1].gap);
-    // `602/417938`
-    let is_slashed = matches!(own[..], [2..=4, 5..=7])
-        && groups[1].gap == "/"
-        && home.national_prefix().is_empty()
-        && digits.len() >= 9;
-    if is_slashed && !is_premium {
-        return true;
-    }
     let is_threes = own == [3, 3, 3] && home.national_prefix().is_empty();
     !is_premium
         && (own == written || is_even && is_threes)

@@ -1,6 +1,7 @@
 //! The countries that the numbers of a page may belong to: from the caller's options, then from the
 //! page, strongest evidence first.
 
+use analyst_base::lists;
 use trawl_embedded::string;
 use url::Url;
 
@@ -11,13 +12,22 @@ use crate::page::Page;
 const HOMES_MAX: usize = 5;
 
 /// Country-code top-level domains that are used generically.
-const SOUND: [&str; 18] = [
-    "ai", "am", "cc", "cd", "co", "dj", "fm", "gg", "im", "io", "la", "ly", "me", "sh", "so", "to",
-    "tv", "ws",
-];
+const SOUND: &str = "ai am cc cd co dj fm gg im io la ly me sh so to tv ws";
 
-// `LANGUAGES`: the country of a language code; `NAMES`: the country of a lower-case country name.
-include!(concat!(env!("OUT_DIR"), "/countries.rs"));
+/// The country in which most pages in a language are made, for pages whose language names no
+/// region.
+const LANGUAGES: &str = "bg=BG,zh=CN,cs=CZ,de=DE,da=DK,et=EE,es=ES,fi=FI,fr=FR,el=GR,hr=HR,hu=HU,\
+    id=ID,ga=IE,he=IL,is=IS,it=IT,ja=JP,ko=KR,lt=LT,lv=LV,nl=NL,nb=NO,no=NO,nn=NO,pl=PL,pt=PT,\
+    ro=RO,sr=RS,ru=RU,sv=SE,sl=SI,sk=SK,th=TH,tr=TR,uk=UA,en=US,vi=VN";
+
+/// Country names at the end of postal addresses.
+const NAMES: &str = "united arab emirates=AE,austria=AT,österreich=AT,australia=AU,belgium=BE,\
+    belgique=BE,belgië=BE,brazil=BR,brasil=BR,canada=CA,switzerland=CH,schweiz=CH,suisse=CH,\
+    germany=DE,deutschland=DE,denmark=DK,danmark=DK,spain=ES,españa=ES,finland=FI,suomi=FI,\
+    france=FR,united kingdom=GB,england=GB,scotland=GB,wales=GB,ireland=IE,india=IN,italy=IT,\
+    italia=IT,japan=JP,mexico=MX,méxico=MX,netherlands=NL,nederland=NL,norway=NO,norge=NO,\
+    new zealand=NZ,poland=PL,polska=PL,portugal=PT,sweden=SE,sverige=SE,singapore=SG,\
+    united states=US,usa=US,south africa=ZA";
 
 /// The countries to try, strongest evidence first, without duplicates.
 pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {
@@ -26,7 +36,7 @@ pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {
     let host = Url::parse(page.document.url()).ok();
     let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();
     let top = host.rsplit('.').next().unwrap_or_default();
-    if top.len() == 2 && !SOUND.contains(&top) {
+    if top.len() == 2 && !lists(SOUND, top) {
         homes.add(Some(if top == "uk" { "GB" } else { top }));
     }
     for object in page.objects() {
@@ -53,9 +63,10 @@ pub(crate) fn code_of(name: &str) -> Option<&'static str> {
     country_of(NAMES, &name)
 }
 
-fn country_of(table: &'static [(&str, &'static str)], key: &str) -> Option<&'static str> {
-    let place = table.binary_search_by_key(&key, |(own, _)| *own).ok()?;
-    Some(table[place].1)
+fn country_of(table: &'static str, key: &str) -> Option<&'static str> {
+    let rows = table.split(',').filter_map(|row| row.split_once('='));
+    let mut own = rows.filter(|(own, _)| *own == key);
+    own.next().map(|(_, country)| country)
 }
 
 /// Countries named at the end of a line or after its last comma, as in postal addresses.

@@ -1,11 +1,8 @@
 //! Labels in front of numbers, such as `Tel.`, `Fax` or `IBAN`.
 
-use crate::words::{
-    FAX_LABELS, NUMBER_WORDS, OTHER_NUMBER_LABELS, OTHER_NUMBER_LABELS_ALONE, UNITS,
-};
+use analyst_base::lists;
 
-// `LABELS`: words for phones in the order in which they are tried, each with the kind it implies.
-include!(concat!(env!("OUT_DIR"), "/phone_labels.rs"));
+use crate::words::{FAXES, MOBILES, NUMBERS, OTHERS, OTHERS_ALONE, PHONES, UNITS};
 
 /// Maximum number of words in front of a number that are read, the nearest first.
 const WORDS_MAX: usize = 4;
@@ -25,16 +22,7 @@ pub(super) const LABEL_BYTES_MAX: usize = 64;
 /// The label at the end of a text that precedes a number; `None` without a known word.
 pub(super) fn before(text: &str, is_international: bool) -> Option<Label> {
     let line = text.rsplit(['\n', '\r']).next().unwrap_or_default();
-    let line = line.trim_end();
-    // `Mobile Ann (pool and stables) 333 4170926`: the parenthesis belongs to the label.
-    if let Some(open) = line
-        .strip_suffix([')', '）'])
-        .and_then(|rest| rest.rfind(['(', '（']))
-        && label_at_end(&line[open..], is_international).is_none()
-    {
-        return label_at_end(&line[..open], is_international);
-    }
-    label_at_end(line, is_international)
+    label_at_end(line.trim_end(), is_international)
 }
 
 fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
@@ -55,11 +43,7 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
             continue;
         }
         match label_of(word) {
-            // In French an abbreviation of `portable`; elsewhere a number that is no phone's.
-            Some(Label::Other) if *word == "port" && is_abbreviated(line) => {
-                return Some(Label::Phone(Some("mobile")));
-            }
-            _ if NUMBER_WORDS.has(word) => is_numbered = true,
+            _ if lists(NUMBERS, word) => is_numbered = true,
             Some(Label::Phone(Some("fax"))) if at > 0 && is_phone(words[at - 1]) => {
                 // `Tel./Fax`
                 return Some(Label::Phone(None));
@@ -69,11 +53,6 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
         }
     }
     is_numbered.then_some(Label::Other)
-}
-
-/// Whether the last word of a label is an abbreviation: `Port. :`.
-fn is_abbreviated(line: &str) -> bool {
-    line.trim_end_matches([':', ' ', '\u{a0}']).ends_with('.')
 }
 
 /// Minimum digits of a separate number.
@@ -113,7 +92,7 @@ pub(super) fn is_measure(after: &str) -> bool {
         .chars()
         .take_while(|character| character.is_alphabetic())
         .collect();
-    UNITS.has(&word.to_lowercase())
+    lists(UNITS, &word.to_lowercase())
 }
 
 fn is_word_character(character: char) -> bool {
@@ -123,23 +102,25 @@ fn is_word_character(character: char) -> bool {
 
 fn label_of(word: &str) -> Option<Label> {
     let is_fax = |fax: &str| fax == word || fax.chars().count() > 2 && word.ends_with(fax);
-    if FAX_LABELS.iter().any(is_fax) {
+    let has = |labels: &str| labels.split(' ').any(|label| is_like(word, label));
+    if FAXES.split(' ').any(is_fax) {
         return Some(Label::Phone(Some("fax")));
     }
-    if let Some((_, kind)) = LABELS.iter().find(|(label, _)| is_like(word, label)) {
-        return Some(Label::Phone(*kind));
+    if has(PHONES) {
+        return Some(Label::Phone(None));
     }
-    if OTHER_NUMBER_LABELS.has(word) || OTHER_NUMBER_LABELS_ALONE.has(word) {
-        return Some(Label::Other);
+    if has(MOBILES) {
+        return Some(Label::Phone(Some("mobile")));
     }
-    let is_other = word.contains(['-', '/'])
-        && word
-            .split(['-', '/'])
-            .any(|part| OTHER_NUMBER_LABELS.has(part));
+    let is_part = |part: &str| lists(OTHERS, part);
     let is_numbered = ["nummer", "nr", "number", "-no"]
         .iter()
         .any(|end| word.ends_with(end));
-    (is_other || is_numbered).then_some(Label::Other)
+    let is_other = is_part(word)
+        || lists(OTHERS_ALONE, word)
+        || word.contains(['-', '/']) && word.split(['-', '/']).any(is_part)
+        || is_numbered;
+    is_other.then_some(Label::Other)
 }
 
 /// Whether a word is the label or a compound with it: `Telefonzentrale`, `tel/fax`.

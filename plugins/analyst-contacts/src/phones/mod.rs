@@ -2,7 +2,6 @@
 //! their country.
 
 mod candidates;
-mod edges;
 pub(crate) mod hint;
 mod labels;
 mod number;
@@ -12,7 +11,6 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::found::Phone;
@@ -36,25 +34,10 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Phone> {
             phones.take(&candidate, homes);
         }
     }
-    let text = without_carriers(page.text(), homes);
-    for candidate in candidates::of_text(&text).take(CANDIDATES_MAX) {
+    for candidate in candidates::of_text(page.text()).take(CANDIDATES_MAX) {
         phones.take(&candidate, homes);
     }
     phones.found
-}
-
-/// The text without placeholders for a long-distance carrier: `(0xx41) 3024-7185` in Brazil.
-fn without_carriers<'t>(text: &'t str, homes: &[Region]) -> Cow<'t, str> {
-    let signs = ["0xx", "0XX", "0**"];
-    let is_used = homes.iter().any(|home| home.code() == "BR")
-        && signs.iter().any(|sign| text.contains(sign));
-    if !is_used {
-        return Cow::Borrowed(text);
-    }
-    let plain = signs
-        .iter()
-        .fold(text.to_owned(), |text, sign| text.replace(sign, "0"));
-    Cow::Owned(plain)
 }
 
 /// Phone numbers without duplicates, in the order found.

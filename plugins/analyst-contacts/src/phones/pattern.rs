@@ -17,41 +17,28 @@ pub(super) fn is_full(pattern: &str, digits: &str) -> bool {
 
 /// The groups if the pattern matches all of `digits`.
 pub(super) fn groups_of(pattern: &str, digits: &str) -> Option<Groups> {
-    let matcher = Matcher::new(pattern, digits);
-    let mut found = None;
-    matcher.any(
-        0,
-        pattern.len(),
-        0,
-        &mut Groups::default(),
-        &mut |at, groups| {
-            let is_end = at == digits.len();
-            if is_end {
-                found = Some(*groups);
-            }
-            is_end
-        },
-    );
-    found
+    find(pattern, digits, true).map(|(_, groups)| groups)
 }
 
 /// The length of the match at the start of `digits`, and its groups.
 pub(super) fn prefix_of(pattern: &str, digits: &str) -> Option<(usize, Groups)> {
-    if pattern.is_empty() {
-        return None;
-    }
-    let matcher = Matcher::new(pattern, digits);
+    (!pattern.is_empty()).then(|| find(pattern, digits, false))?
+}
+
+fn find(pattern: &str, digits: &str, is_whole: bool) -> Option<(usize, Groups)> {
+    let matcher = Matcher {
+        pattern: pattern.as_bytes(),
+        text: digits.as_bytes(),
+    };
     let mut found = None;
-    matcher.any(
-        0,
-        pattern.len(),
-        0,
-        &mut Groups::default(),
-        &mut |at, groups| {
+    let mut then = |at: usize, groups: &mut Groups| {
+        let is_match = !is_whole || at == digits.len();
+        if is_match {
             found = Some((at, *groups));
-            true
-        },
-    );
+        }
+        is_match
+    };
+    matcher.any((0, pattern.len()), 0, &mut Groups::default(), &mut then);
     found
 }
 
@@ -74,43 +61,30 @@ struct Matcher<'a> {
     text: &'a [u8],
 }
 
-impl<'a> Matcher<'a> {
-    fn new(pattern: &'a str, text: &'a str) -> Self {
-        Self {
-            pattern: pattern.as_bytes(),
-            text: text.as_bytes(),
-        }
-    }
-
+impl Matcher<'_> {
     /// Tries the alternatives of a range of the pattern.
     fn any(
         &self,
-        start: usize,
-        end: usize,
+        (start, end): (usize, usize),
         at: usize,
         groups: &mut Groups,
         then: Then<'_>,
     ) -> bool {
-        let mut from = start;
+        let (mut from, mut place) = (start, start);
         loop {
-            let to = self.alternative_end(from, end);
-            if self.sequence(from, to, at, groups, then) {
+            if place < end && self.pattern[place] != b'|' {
+                place = self.atom_end(place, end);
+                continue;
+            }
+            if self.sequence((from, place), at, groups, then) {
                 return true;
             }
-            if to == end {
+            if place >= end {
                 return false;
             }
-            from = to + 1;
+            place += 1;
+            from = place;
         }
-    }
-
-    /// The end of the alternative that starts at `from`.
-    fn alternative_end(&self, from: usize, end: usize) -> usize {
-        let mut place = from;
-        while place < end && self.pattern[place] != b'|' {
-            place = self.atom_end(place, end);
-        }
-        place
     }
 
     /// The end of the character, class or group at `place`.
@@ -142,8 +116,7 @@ impl<'a> Matcher<'a> {
 
     fn sequence(
         &self,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
         at: usize,
         groups: &mut Groups,
         then: Then<'_>,
@@ -153,7 +126,7 @@ impl<'a> Matcher<'a> {
         }
         let atom_end = self.atom_end(from, to);
         let (least, most, next) = self.quantifier(atom_end, to);
-        let mut rest = |at: usize, groups: &mut Groups| self.sequence(next, to, at, groups, then);
+        let mut rest = |at: usize, groups: &mut Groups| self.sequence((next, to), at, groups, then);
         self.repeat((from, atom_end), (least, most), at, groups, &mut rest)
     }
 
@@ -227,10 +200,10 @@ impl<'a> Matcher<'a> {
         then: Then<'_>,
     ) -> bool {
         if self.pattern.get(from + 1) == Some(&b'?') {
-            return self.any(from + 3, to - 1, at, groups, then);
+            return self.any((from + 3, to - 1), at, groups, then);
         }
         let index = n_opened(&self.pattern[..from]);
-        self.any(from + 1, to - 1, at, groups, &mut |end, groups| {
+        self.any((from + 1, to - 1), at, groups, &mut |end, groups| {
             if let Some(group) = groups.get_mut(index) {
                 *group = Some((at, end));
             }

@@ -1,35 +1,12 @@
 //! The numbering plans of the world, read from a table on demand.
 
+use std::sync::LazyLock;
+
 /// One region per line; the first line names the source.
-const TABLE: &str = include_str!("../../data/tables/numbering_plans.tsv");
+const TABLE: &str = include_str!("../../data/numbering_plans.tsv");
 
-const N_LINES: usize = count_lines(TABLE.as_bytes());
-
-/// Offsets of the lines of the table, computed at compile time: each number on a page looks up its
-/// region, and each call has a fresh instance.
-static STARTS: [u32; N_LINES + 1] = starts(TABLE.as_bytes());
-
-const fn count_lines(table: &[u8]) -> usize {
-    let (mut at, mut n) = (0, 0);
-    while at < table.len() {
-        n += (table[at] == b'\n') as usize;
-        at += 1;
-    }
-    n
-}
-
-const fn starts(table: &[u8]) -> [u32; N_LINES + 1] {
-    let mut starts = [0; N_LINES + 1];
-    let (mut at, mut line) = (0, 0);
-    while at < table.len() {
-        if table[at] == b'\n' {
-            line += 1;
-            starts[line] = at as u32 + 1;
-        }
-        at += 1;
-    }
-    starts
-}
+/// The lines of the regions.
+static LINES: LazyLock<Vec<&'static str>> = LazyLock::new(|| TABLE.lines().skip(1).collect());
 
 /// Types of numbers in the order of the table columns.
 pub(crate) const KINDS: [&str; 8] = [
@@ -62,10 +39,7 @@ pub(super) struct Form {
 impl Region {
     /// All regions in the order of their codes.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let lines = STARTS.windows(2).skip(1);
-        lines.map(|ends| Self {
-            line: &TABLE[ends[0] as usize..ends[1] as usize - 1],
-        })
+        LINES.iter().map(|&line| Self { line })
     }
 
     /// The region of an ISO 3166-1 alpha-2 code in upper case.

