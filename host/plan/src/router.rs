@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use trawl_model::nearest::nearest_name;
 use trawl_model::secret::Secret;
 
-use super::parameters::nearest_name;
 use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 
 /// Provider names a request may use, each with its vendor's name, which means the same. Spec S18.

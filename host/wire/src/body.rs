@@ -3,7 +3,7 @@
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use trawl_plan::parameters;
+use trawl_parameters as parameters;
 
 /// Most fields of one object. All parameters together are under a hundred.
 const FIELDS_MAX: usize = 1_000;

@@ -5,7 +5,7 @@
 use serde::Deserializer;
 use serde_json::value::RawValue;
 
-use trawl_plan::parameters::{Object, Parameter, Shape, StepKind, nearest, step_kind};
+use trawl_parameters::{Object, Parameter, Shape, StepKind, nearest, step_kind};
 
 use super::body::{Entries, WireError};
 use super::values::ITEMS_MAX;

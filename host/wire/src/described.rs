@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-use trawl_plan::parameters::{self, Parameter, Routes};
+use trawl_parameters::{self as parameters, Parameter, Routes};
 
 use super::body::WireError;
 use super::pipeline::PipelineRequest;

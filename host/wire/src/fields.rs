@@ -5,7 +5,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
-use trawl_plan::parameters;
+use trawl_parameters as parameters;
 
 use super::body::{FIELDS, WireError};
 use super::check::{SentFields, Unknown};

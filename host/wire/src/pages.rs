@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use trawl_model::{Nanodollars, PageFailure, Terms};
+use trawl_parameters::{Route, all, nearest};
 use trawl_plan::address::Target;
-use trawl_plan::parameters::{RequestFacts, Route, all, nearest};
 use trawl_plan::{
     Allowance, Engine, FetchPlan, Ignored, OutputPlan, PAGES_MAX, PagePlan, PlanError, RefusedPage,
-    RenderPlan, RouteDependent, RouterPlan, ScrapePlan, WithPassword, address, fetching, router,
+    RenderPlan, RequestFacts, RouteDependent, RouterPlan, ScrapePlan, WithPassword, address,
+    fetching, router,
 };
 
 use super::body::objects;

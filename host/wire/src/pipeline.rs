@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use trawl_model::Discovered;
-use trawl_plan::parameters::{self, Parameter, Route, Routes};
+use trawl_parameters::{self as parameters, Parameter, Route, Routes};
 use trawl_plan::text_urls;
 use trawl_plan::{
     AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind, path_of_pointer,

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use trawl_parameters::{
+    self as parameters, Object, Parameter, Range, Route, STEPS, Shape, StepKind,
+};
 use trawl_plan::Pipeline;
-use trawl_plan::parameters::{self, Object, Parameter, Range, Route, STEPS, Shape, StepKind};
 
 use super::values::ITEMS_MAX;
 
@@ -274,7 +276,7 @@ fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
     if !matches!(row.default, "not set" | "required" | "none") {
         text = format!("{text} Default: {}.", row.default);
     }
-    let needs = row.needs.to_string();
+    let needs = row.condition();
     if !needs.is_empty() {
         text = format!("{text} It has an effect {needs}.");
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use trawl_plan::parameters::Route;
+use trawl_parameters::Route;
 use trawl_plan::{Allowance, Catalog, Ignored, PlanError, TransformPlan, TransformSource, address};
 
 use super::body::{WireError, objects};

@@ -149,7 +149,7 @@ fn selector_map(file: &PathBuf) -> anyhow::Result<Value> {
 mod tests {
     use clap::Parser;
 
-    use trawl_plan::parameters::Route;
+    use trawl_parameters::Route;
 
     use super::super::parameters::{CommandParameters, ParameterArgs};
     use super::*;

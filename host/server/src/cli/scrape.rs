@@ -9,7 +9,7 @@ use serde_json::json;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, PageBudget, RunContext};
 use trawl_model::Terms;
-use trawl_plan::parameters::Route;
+use trawl_parameters::Route;
 use trawl_wire::{PlanContext, RequestDefaults, Verb, scrape_plan};
 
 use super::engine_args::EngineArgs;

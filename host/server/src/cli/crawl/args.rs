@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use trawl_model::Nanodollars;
-use trawl_plan::parameters::Route;
+use trawl_parameters::Route;
 
 use super::super::engine_args::EngineArgs;
 use super::super::output_args::{FORMAT_DEFAULT, complete_format};

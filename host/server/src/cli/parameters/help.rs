@@ -5,9 +5,10 @@ use std::fmt::{self, Write};
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use trawl_plan::parameters::{
-    self, GROUPS, Needs, Parameter, Range, Routes, STEPS, Shape, nearest,
+use trawl_parameters::{
+    self as parameters, GROUPS, Parameter, Range, Routes, STEPS, Shape, condition, nearest,
 };
+use trawl_plan::Needs;
 
 use super::{CommandParameters, object_of};
 
@@ -179,8 +180,8 @@ fn add(text: &mut String, place: &str, row: &Parameter) {
 
 /// What a parameter needs to have an effect, on the command line.
 fn needs(row: &Parameter) -> String {
-    let paid = Needs::PAID.to_string();
-    let needs = row.needs.to_string();
+    let paid = condition(Needs::PAID);
+    let needs = row.condition();
     let needs = needs.split(", ").filter(|need| *need != paid);
     needs.collect::<Vec<_>>().join(", ")
 }
@@ -336,7 +337,7 @@ pub(in crate::cli) fn with_tip(mut error: clap::Error, command: Option<&str>) ->
 mod tests {
     use clap::{Arg, Command};
 
-    use trawl_plan::parameters::Route;
+    use trawl_parameters::Route;
 
     use super::*;
 

@@ -1,5 +1,5 @@
 //! Request parameters on the command line: the options that stand for one, `--set` and `--data` for
-//! any of them, and their help. All of it comes from the tables of [`trawl_plan::parameters`].
+//! any of them, and their help. All of it comes from the tables of [`trawl_parameters`].
 //! Decision D223.
 
 mod assign;
@@ -13,7 +13,7 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use trawl_plan::parameters::{self, Object, Parameter, Route, Shape};
+use trawl_parameters::{self as parameters, Object, Parameter, Route, Shape};
 
 pub(super) use help::{choices, count, help, section, with_tip};
 pub(super) use notices::{PageNotices, ignored, print};

@@ -1,9 +1,11 @@
 //! What a browser does with a page, and screenshots.
 
+use trawl_plan::Needs;
+use trawl_plan::render::WINDOW_SIDE_MAX;
+
 use super::time;
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Range, Shape};
-use crate::render::WINDOW_SIDE_MAX;
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;

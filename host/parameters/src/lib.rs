@@ -5,23 +5,24 @@
 //! `metadata.ignored`, `docs/reference.md`, and the help of the command line. Every field that the
 //! wire format reads has a row, and every row is such a field: a test of the wire crate compares
 //! them.
+//!
+//! What a parameter does is in other crates. They are below this one, so that a changed sentence of
+//! the documentation is compiled once, here, and not again with everything that fetches pages.
 
+mod condition;
 mod header;
-mod ignored;
 mod nearest;
-mod needs;
 mod reference;
-mod route_dependent;
+mod routes;
 mod row;
 mod statuses;
 mod tables;
 
+pub use condition::condition;
 pub use header::{Header, with_headers};
-pub use ignored::Ignored;
-pub use nearest::{nearest, nearest_name};
-pub use needs::{Effect, Needs, RequestFacts, Route, Routes};
+pub use nearest::nearest;
 pub use reference::reference;
-pub use route_dependent::{RouteDependent, is_within};
+pub use routes::{Route, Routes};
 pub use row::{Choice, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
 pub use tables::{GROUPS, Group, STEPS, StepKind, step_kind};

@@ -1,9 +1,11 @@
 //! What a crawl visits, how fast, and which events it sends.
 
+use trawl_plan::Needs;
+use trawl_plan::crawl::IN_FLIGHT_MAX;
+
 use super::time;
-use crate::crawl::IN_FLIGHT_MAX;
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Range, Shape};
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;

@@ -1,8 +1,10 @@
 //! Which pages, and how they are fetched.
 
+use trawl_plan::Needs;
+
 use super::time;
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Choice, Object, Parameter, Range, Shape};
+use crate::routes::Routes;
+use crate::row::{Choice, Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;

@@ -1,7 +1,9 @@
 //! Parameters of the pipelines, and the pages of `/transform`.
 
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Shape};
+use trawl_plan::Needs;
+
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 

@@ -1,7 +1,9 @@
 //! What is returned of a page.
 
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Range, Shape};
+use trawl_plan::Needs;
+
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const ALL: Routes = Routes::ALL;

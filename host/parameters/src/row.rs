@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::needs::{Needs, Routes};
+use trawl_plan::Needs;
+
+use super::routes::Routes;
 
 /// The version in which the rows of the first release appeared.
 const FIRST: &str = "0.1";

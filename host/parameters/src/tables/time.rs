@@ -1,7 +1,8 @@
 //! Durations: a number in the unit of the parameter, or an object.
 
-use crate::parameters::needs::Needs;
-use crate::parameters::row::{Object, Parameter, Range, Shape};
+use trawl_plan::Needs;
+
+use crate::row::{Object, Parameter, Range, Shape};
 
 const fn part(name: &'static str, unit: &'static str, doc: &'static str) -> Parameter {
     let shape = Shape::Count(number(unit));

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use trawl_model::Cause;
+use trawl_plan::render::STEP_NAMES;
 
 use super::*;
 
@@ -79,6 +80,12 @@ fn names_are_unique_and_every_row_says_what_it_is() {
 }
 
 #[test]
+fn the_steps_that_are_read_have_a_row_in_the_same_order() {
+    let described: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
+    assert_eq!(described, STEP_NAMES);
+}
+
+#[test]
 fn every_cause_is_described_once_in_the_order_of_statuses() {
     let described: Vec<Cause> = CAUSES.iter().map(|row| row.cause).collect();
     for cause in Cause::ALL {
@@ -117,17 +124,6 @@ fn every_status_of_an_error_says_what_to_do() {
         assert!(advice(402).contains(part), "{part}");
     }
     assert!(advice(403).contains("a key without a budget"));
-}
-
-#[test]
-fn an_effect_is_known_when_its_conditions_are() {
-    let facts = RequestFacts::default()
-        .with(Needs::PAID, true)
-        .with(Needs::TEXT, false);
-    assert_eq!(facts.effect(Needs::NOTHING), Effect::Yes);
-    assert_eq!(facts.effect(Needs::PAID), Effect::Yes);
-    assert_eq!(facts.effect(Needs::PAID.and(Needs::TEXT)), Effect::No);
-    assert_eq!(facts.effect(Needs::OWN_STACK), Effect::Open);
 }
 
 #[test]
