@@ -10,22 +10,31 @@
 //! the documentation is compiled once, here, and not again with everything that fetches pages.
 
 mod condition;
+mod define;
+mod forms;
 mod header;
 mod nearest;
 mod reference;
+mod requests;
 mod routes;
 mod row;
 mod statuses;
 mod tables;
 
 pub use condition::condition;
+pub use define::RequestObject;
+pub use forms::{
+    CacheForm, ChunkingForm, ClipForm, CookieForm, CookiesForm, DomainsForm, FormatNames,
+    HeaderMap, ITEMS_MAX, List, RouterForm, SourceForm, WaitForForm,
+};
 pub use header::{Header, with_headers};
 pub use nearest::nearest;
 pub use reference::reference;
+pub use requests::PipelineRequest;
 pub use routes::{Route, Routes};
 pub use row::{Choice, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
-pub use tables::{GROUPS, Group, STEPS, StepKind, step_kind};
+pub use tables::{GROUPS, Group, Pipelines, STEPS, StepKind, TransformItem, step_kind};
 
 /// All parameters of request objects, without the keys of nested objects.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {

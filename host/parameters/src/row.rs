@@ -119,6 +119,11 @@ impl Parameter {
         }
     }
 
+    /// Whether only pipelines use it.
+    pub fn is_of_pipelines(&self) -> bool {
+        Routes::PIPELINES.has_all(self.routes)
+    }
+
     /// Whether this is its name or one of its aliases.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)

@@ -10,6 +10,7 @@ use url::Url;
 use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
+use trawl_parameters::{DomainsForm, List};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
@@ -28,7 +29,7 @@ use super::request::ScrapeRequest;
 use super::secrets::{
     check_passwords, hide_webhooks, missing, redact_password, secrets_of, without_secrets,
 };
-use super::values::{DomainsForm, List, credits, filled, time};
+use super::values::{credits, filled, time};
 use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.

@@ -8,7 +8,6 @@ use serde::forward_to_deserialize_any;
 use trawl_parameters::{self as parameters, Parameter, Routes};
 
 use super::body::WireError;
-use super::pipeline::PipelineRequest;
 use super::request::ScrapeRequest;
 use super::transform::TransformRequest;
 
@@ -56,10 +55,8 @@ fn every_field_is_in_a_row_and_every_row_is_a_field() {
     // Parameters of a route that shares them with no ordinary crawl are read by the type of their
     // own.
     let is_of_transform = |row: &Parameter| Routes::TRANSFORM.has_all(row.routes);
-    let is_of_pipelines = |row: &Parameter| Routes::PIPELINES.has_all(row.routes);
-    let is_shared = |row: &Parameter| !is_of_transform(row) && !is_of_pipelines(row);
+    let is_shared = |row: &Parameter| !is_of_transform(row) && !row.is_of_pipelines();
     assert_eq!(fields::<ScrapeRequest>(), described(is_shared));
-    assert_eq!(fields::<PipelineRequest>(), described(is_of_pipelines));
     assert_eq!(
         fields::<TransformRequest>(),
         described(|row| !row.routes.is_apart_from(Routes::TRANSFORM))

@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use trawl_model::Terms;
+use trawl_parameters::{CacheForm, CookieForm, CookiesForm};
 use trawl_plan::duration::{self, Unit};
 use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
 
 use super::defaults::RequestDefaults;
 use super::request::ScrapeRequest;
-use super::values::{CacheForm, CookieForm, CookiesForm, filled, time};
+use super::values::{filled, time};
 use super::verb::Verb;
 
 /// The fetch plan of a request object. Takes its headers, cookies and cache settings.

@@ -5,7 +5,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
-use trawl_parameters as parameters;
+use trawl_parameters::{self as parameters, Parameter, RequestObject};
 
 use super::body::{FIELDS, WireError};
 use super::check::{SentFields, Unknown};
@@ -47,6 +47,63 @@ pub(crate) fn read<T: for<'de> Deserialize<'de>>(
         value,
         fields: reader.sent_fields,
     })
+}
+
+/// The same for a type whose fields are rows of the tables.
+///
+/// # Errors
+/// See [`read`].
+pub(crate) fn read_object<T: RequestObject>(object: &RawValue) -> Result<Parsed<T>, WireError> {
+    let text = with_integers(object.get());
+    let mut json = serde_json::Deserializer::from_str(&text);
+    let sent = json
+        .deserialize_map(FIELDS)
+        .map_err(|error| WireError::json(None, &error))?;
+    let mut parsed = Parsed {
+        value: T::default(),
+        fields: SentFields::default(),
+    };
+    let mut known: Vec<String> = Vec::new();
+    for (name, json) in sent {
+        let Some(row) = T::row(&name) else {
+            parsed.add_unknown(name, json);
+            continue;
+        };
+        if known.contains(&name) {
+            return Err(WireError::body(format!("duplicate field `{name}`")));
+        }
+        parsed.read_field(row, &name, json)?;
+        known.push(name);
+    }
+    Ok(parsed)
+}
+
+impl<T: RequestObject> Parsed<T> {
+    fn read_field(
+        &mut self,
+        row: &'static Parameter,
+        name: &str,
+        value: &RawValue,
+    ) -> Result<(), WireError> {
+        let json = value.get();
+        if json.len() > FIELD_BYTES_MAX && !row.is_large {
+            let reason = format!("its JSON is longer than {FIELD_BYTES_MAX} bytes");
+            return Err(WireError::at(name, reason));
+        }
+        self.fields.read(row, name, value)?;
+        let set = self.value.set(name, json);
+        set.map_err(|error| WireError::json(Some(name), &error))?;
+        Ok(())
+    }
+
+    fn add_unknown(&mut self, name: String, value: &RawValue) {
+        if value.get() != "null" {
+            self.fields.unknown.push(Unknown {
+                path: name,
+                nearest: None,
+            });
+        }
+    }
 }
 
 struct Reader<'de> {

@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use trawl_parameters::{ChunkingForm, FormatNames};
 use trawl_plan::output::{self, FORMAT_DEFAULT, PruneOptions};
 use trawl_plan::{
     Allowance, Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError,
@@ -10,7 +11,7 @@ use trawl_plan::{
 
 use super::rendering;
 use super::request::ScrapeRequest;
-use super::values::{ChunkingForm, FormatNames, filled};
+use super::values::filled;
 use super::verb::Verb;
 
 /// The output plan of a request object. `without_effect` gets the names of parameters whose

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trawl_model::{Nanodollars, PageFailure, Terms};
-use trawl_parameters::{Route, all, nearest};
+use trawl_parameters::{Route, RouterForm, all, nearest};
 use trawl_plan::address::Target;
 use trawl_plan::{
     Allowance, Engine, FetchPlan, Ignored, OutputPlan, PAGES_MAX, PagePlan, PlanError, RefusedPage,
@@ -22,7 +22,7 @@ use super::ignored::{self, Service};
 use super::output::output_plan;
 use super::rendering;
 use super::request::ScrapeRequest;
-use super::values::{RouterForm, credits};
+use super::values::credits;
 use super::verb::Verb;
 
 /// The plan of a request body: one object, or an array of them.

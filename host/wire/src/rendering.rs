@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use trawl_parameters::{ClipForm, FormatNames};
 use trawl_plan::duration::Unit;
 use trawl_plan::render::RenderOptions;
 use trawl_plan::{
@@ -10,7 +11,7 @@ use trawl_plan::{
 
 use super::check::{Unknown, path_key};
 use super::request::ScrapeRequest;
-use super::values::{ClipForm, FormatNames, time};
+use super::values::time;
 use super::verb::Verb;
 
 /// Name of the screenshot format.

@@ -3,11 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use trawl_parameters::{
-    self as parameters, Object, Parameter, Range, Route, STEPS, Shape, StepKind,
+    self as parameters, ITEMS_MAX, Object, Parameter, Range, Route, STEPS, Shape, StepKind,
 };
 use trawl_plan::Pipeline;
-
-use super::values::ITEMS_MAX;
 
 /// Where the schemas are in the document.
 const COMPONENTS: &str = "#/components/schemas/";

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use trawl_parameters::Route;
+use trawl_parameters::{ChunkingForm, FormatNames, List, Route, SourceForm, TransformItem};
 use trawl_plan::{Allowance, Catalog, Ignored, PlanError, TransformPlan, TransformSource, address};
 
 use super::body::{WireError, objects};
@@ -15,7 +15,6 @@ use super::fields::read;
 use super::ignored;
 use super::output::output_plan;
 use super::request::ScrapeRequest;
-use super::values::{ChunkingForm, FormatNames, List, SourceForm};
 use super::verb::Verb;
 
 /// Most bytes of all sources together, decoded from JSON. Decision D63.
@@ -73,21 +72,6 @@ pub(crate) struct TransformRequest {
     return_hidden_text: Option<bool>,
     /// A rule that rewrites the URLs in `links`, as for `/scrape`.
     link_rewrite: Option<Map<String, Value>>,
-}
-
-/// One uploaded page.
-#[derive(Deserialize)]
-pub(crate) struct TransformItem {
-    /// Its HTML: text, or a list of byte values.
-    html: Option<SourceForm>,
-    /// The same under another name.
-    content: Option<SourceForm>,
-    /// The bytes of a document of any type, in base64.
-    base64: Option<String>,
-    /// Its media type, as in a `Content-Type` header.
-    content_type: Option<String>,
-    /// Base URL of relative links.
-    url: Option<String>,
 }
 
 impl TransformRequest {

@@ -10,6 +10,7 @@ mod time;
 
 use super::row::Parameter;
 
+pub use pipelines::{Pipelines, TransformItem};
 pub use steps::{STEPS, StepKind, step_kind};
 
 /// Parameters that belong together.
@@ -41,6 +42,6 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         title: "Pipelines and `/transform`",
-        rows: pipelines::ROWS,
+        rows: Pipelines::ROWS,
     },
 ];
