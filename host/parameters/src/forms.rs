@@ -1,14 +1,11 @@
 //! The types of values that a boolean, a number or a text does not say: those with several forms,
 //! lists, and secrets.
 
-use std::collections::BTreeMap;
-
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use trawl_model::secret::Secret;
-use trawl_plan::router::RouterOptions;
 
 /// Most items of any list in a request, so that a small body cannot expand into a large amount of
 /// memory.
@@ -70,51 +67,6 @@ pub enum ChunkingForm {
     Options(Map<String, Value>),
 }
 
-/// `cache`: on or off, or with its parts.
-#[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a boolean or an object with `max_age`, `allow_stale`, `skip_browser`"
-)]
-pub enum CacheForm {
-    /// On or off.
-    Switch(bool),
-    /// On, with parts.
-    Parts {
-        /// Milliseconds; 0 bypasses the cache.
-        max_age: Option<Value>,
-        /// Whether a stale page may be served when the site fails.
-        allow_stale: Option<bool>,
-        /// Whether a cached page may be served in place of a rendered one.
-        skip_browser: Option<bool>,
-    },
-}
-
-/// `cookies`: the line of a `Cookie` header, or a list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub enum CookiesForm {
-    /// `a=b; c=d`
-    Line(String),
-    /// One item for each cookie.
-    List(List<CookieForm>),
-}
-
-/// One cookie.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub enum CookieForm {
-    /// `a=b`
-    Line(String),
-    /// Name and value, both required; other attributes are ignored.
-    Pair {
-        /// Name.
-        name: Option<String>,
-        /// Value.
-        value: Option<String>,
-    },
-}
-
 /// `headers`: name and value. No `Debug`: the values may be secrets.
 pub struct HeaderMap(pub Vec<(String, String)>);
 
@@ -157,19 +109,6 @@ impl From<WaitForForm> for Value {
     }
 }
 
-/// `clip`: a part of a page in CSS pixels.
-#[derive(Debug, Deserialize)]
-pub struct ClipForm {
-    /// From the left.
-    pub x: Option<u32>,
-    /// From the top.
-    pub y: Option<u32>,
-    /// To the right of `x`.
-    pub width: u32,
-    /// Down from `y`.
-    pub height: u32,
-}
-
 /// `external_domains`: a list, or all domains.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a list of strings or a boolean")]
@@ -180,39 +119,9 @@ pub enum DomainsForm {
     Some(List<String>),
 }
 
-/// `router`: provider routing. Its secrets are read into [`Secret`]s.
-#[derive(Debug, Deserialize)]
-pub struct RouterForm {
-    /// `fallback`, `first` or `off`.
-    mode: Option<String>,
-    /// Preferred provider.
-    provider: Option<String>,
-    /// API key for that provider.
-    token: Option<SecretText>,
-    /// API keys by credential name.
-    credentials: Option<BTreeMap<String, Option<SecretText>>>,
-    /// `any` or `own`.
-    funding: Option<String>,
-}
-
-impl RouterForm {
-    /// The query for providers; blank secrets count as absent.
-    pub fn into_query(self) -> RouterOptions {
-        let sent = self.credentials.unwrap_or_default().into_iter();
-        let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
-        RouterOptions {
-            mode: self.mode,
-            provider: self.provider,
-            funding: self.funding,
-            token: self.token.and_then(|token| token.0),
-            credentials: credentials.collect(),
-        }
-    }
-}
-
 /// A secret, trimmed; `None` when nothing is left.
 #[derive(Debug)]
-struct SecretText(Option<Secret>);
+pub struct SecretText(pub(crate) Option<Secret>);
 
 impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

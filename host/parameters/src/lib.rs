@@ -1,10 +1,10 @@
 //! The parameters of requests: each with its shape, default, range, and where it has an effect.
 //!
-//! The tables are the single source. From them come the check of a request object (types, unknown
-//! keys, the closest right name), the names in `X-Ignored-Parameters` and in a page's
-//! `metadata.ignored`, `docs/reference.md`, and the help of the command line. Every field that the
-//! wire format reads has a row, and every row is such a field: a test of the wire crate compares
-//! them.
+//! A row is the only place where a parameter is written down. From it come the field of the request
+//! object and what reads it (`define`, `requests`), the check of its type, the names in
+//! `X-Ignored-Parameters` and in a page's `metadata.ignored`, the closest right name of an unknown
+//! one, the header of `/fetch`, the OpenAPI document, the help of the command line, and
+//! `docs/reference.md`. A new parameter is a row, its use in the wire crate, and a test.
 //!
 //! What a parameter does is in other crates. They are below this one, so that a changed sentence of
 //! the documentation is compiled once, here, and not again with everything that fetches pages.
@@ -24,17 +24,20 @@ mod tables;
 pub use condition::condition;
 pub use define::RequestObject;
 pub use forms::{
-    CacheForm, ChunkingForm, ClipForm, CookieForm, CookiesForm, DomainsForm, FormatNames,
-    HeaderMap, ITEMS_MAX, List, RouterForm, SourceForm, WaitForForm,
+    ChunkingForm, DomainsForm, FormatNames, HeaderMap, ITEMS_MAX, List, SecretText, SourceForm,
+    WaitForForm,
 };
 pub use header::{Header, with_headers};
 pub use nearest::nearest;
 pub use reference::reference;
-pub use requests::PipelineRequest;
+pub use requests::{PipelineRequest, ScrapeRequest, TransformRequest};
 pub use routes::{Route, Routes};
 pub use row::{Choice, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
-pub use tables::{GROUPS, Group, Pipelines, STEPS, StepKind, TransformItem, step_kind};
+pub use tables::{
+    Browser, Cache, CacheForm, Clip, Cookie, CookieForm, CookiesForm, Crawls, GROUPS, Group,
+    Outputs, Pages, Pipelines, Router, STEPS, StepKind, TransformItem, step_kind,
+};
 
 /// All parameters of request objects, without the keys of nested objects.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {

@@ -1,8 +1,58 @@
 //! The request objects: which tables each of them has.
 
 use super::define::RequestObject;
+use super::routes::Routes;
 use super::row::Parameter;
-use super::tables::Pipelines;
+use super::tables::{Browser, Crawls, Outputs, Pages, Pipelines};
+
+/// The request object of `/scrape`, `/crawl`, `/links` and everything that shares their parameters.
+/// Spec S5.
+#[derive(Default)]
+pub struct ScrapeRequest {
+    /// Which pages, and how they are fetched.
+    pub pages: Pages,
+    /// What is returned of a page.
+    pub outputs: Outputs,
+    /// What a crawl visits. A single page has the fields, too, which have no effect on it.
+    pub crawls: Crawls,
+    /// What a browser does with a page, and screenshots.
+    pub browser: Browser,
+}
+
+impl RequestObject for ScrapeRequest {
+    fn row(name: &str) -> Option<&'static Parameter> {
+        let row = Pages::row(name).or_else(|| Outputs::row(name));
+        let row = row.or_else(|| Crawls::row(name));
+        row.or_else(|| Browser::row(name))
+    }
+
+    fn set(&mut self, name: &str, json: &str) -> serde_json::Result<bool> {
+        Ok(self.pages.set(name, json)?
+            || self.outputs.set(name, json)?
+            || self.crawls.set(name, json)?
+            || self.browser.set(name, json)?)
+    }
+}
+
+/// The request object of `/transform`.
+#[derive(Default)]
+pub struct TransformRequest {
+    /// What is returned of a page; only what `/transform` has is set.
+    pub outputs: Outputs,
+    /// The pages are its `data`.
+    pub source: Pipelines,
+}
+
+impl RequestObject for TransformRequest {
+    fn row(name: &str) -> Option<&'static Parameter> {
+        let row = Outputs::row(name).or_else(|| Pipelines::row(name));
+        row.filter(|row| !row.routes.is_apart_from(Routes::TRANSFORM))
+    }
+
+    fn set(&mut self, name: &str, json: &str) -> serde_json::Result<bool> {
+        Ok(self.outputs.set(name, json)? || self.source.set(name, json)?)
+    }
+}
 
 /// What a pipeline's request object has in addition to a crawl's.
 #[derive(Default)]
@@ -40,10 +90,16 @@ mod tests {
     }
 
     #[test]
-    fn pipelines_read_what_only_they_have() {
+    fn every_row_is_a_field_of_the_objects_of_its_routes() {
         for row in all() {
-            let is_read = has::<PipelineRequest>(row);
-            assert_eq!(is_read, row.is_of_pipelines(), "{}", row.name);
+            let name = row.name;
+            let is_of_transform = !row.routes.is_apart_from(Routes::TRANSFORM);
+            let is_only_of_transform = Routes::TRANSFORM.has_all(row.routes);
+            // Parameters that no ordinary crawl shares are read by an object of their own.
+            let is_shared = !is_only_of_transform && !row.is_of_pipelines();
+            assert_eq!(has::<ScrapeRequest>(row), is_shared, "{name}");
+            assert_eq!(has::<TransformRequest>(row), is_of_transform, "{name}");
+            assert_eq!(has::<PipelineRequest>(row), row.is_of_pipelines(), "{name}");
         }
     }
 

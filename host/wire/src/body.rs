@@ -97,12 +97,6 @@ impl std::fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-impl de::Error for WireError {
-    fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self::body(message.to_string())
-    }
-}
-
 /// The objects of a body: one, or an array of at most `count_max`.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use url::Url;
 use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
-use trawl_parameters::{DomainsForm, List};
+use trawl_parameters::{Crawls, DomainsForm, List, ScrapeRequest};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
@@ -25,7 +25,6 @@ use super::error::RequestError;
 use super::fields::{Parsed, read};
 use super::pages::{Planning, Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
-use super::request::ScrapeRequest;
 use super::secrets::{
     check_passwords, hide_webhooks, missing, redact_password, secrets_of, without_secrets,
 };
@@ -118,7 +117,7 @@ impl CrawlRequest {
         if extra.as_ref().is_some_and(Extra::is_empty) {
             return Ok(());
         }
-        let parameters = CrawlParameters::take(&mut parsed.value, allowance)?;
+        let parameters = CrawlParameters::take(&mut parsed.value.crawls, allowance)?;
         if parameters.webhook.as_ref().is_some_and(names_no_event) {
             parsed.fields.without_effect.push("webhooks");
         }
@@ -242,7 +241,7 @@ struct CrawlParameters {
 }
 
 impl CrawlParameters {
-    fn take(request: &mut ScrapeRequest, allowance: &mut Allowance) -> Result<Self, PlanError> {
+    fn take(request: &mut Crawls, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let is_on = |switch: Option<bool>| switch.unwrap_or(false);
         let budget = request.budget.take().unwrap_or_default();
         // Null is not set.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use trawl_model::Discovered;
 use trawl_parameters::{
-    self as parameters, FormatNames, Parameter, PipelineRequest, Pipelines, Route,
+    self as parameters, FormatNames, Parameter, PipelineRequest, Pipelines, Route, ScrapeRequest,
 };
 use trawl_plan::text_urls;
 use trawl_plan::{
@@ -17,9 +17,8 @@ use trawl_plan::{
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
-use super::fields::{Parsed, read_object};
+use super::fields::{Parsed, read};
 use super::left_out::LeftOut;
-use super::request::ScrapeRequest;
 use super::secrets::{hide_webhooks, missing, without_credentials, without_marks};
 use super::values::filled;
 
@@ -53,7 +52,7 @@ impl Extra {
         parsed: &mut Parsed<ScrapeRequest>,
         context: PlanContext<'_>,
     ) -> Result<Self, RequestError> {
-        let own: Parsed<PipelineRequest> = read_object(object)?;
+        let own: Parsed<PipelineRequest> = read(object)?;
         let mut sent = own.value.pipelines;
         let is_own = |name: &str| parameters::find(name).is_some_and(Parameter::is_of_pipelines);
         parsed
@@ -72,12 +71,12 @@ impl Extra {
         fields.splice(0..0, own_present);
         if pipeline.is_joined() {
             // The joined result is the response, so there is no background crawl.
-            parsed.value.run_in_background = None;
+            parsed.value.crawls.run_in_background = None;
         }
         let mut extra = Self {
             analyst: None,
             found: None,
-            in_background: parsed.value.run_in_background == Some(true),
+            in_background: parsed.value.crawls.run_in_background == Some(true),
         };
         if let Some(name) = pipeline.analyst() {
             if !context.catalog.has(PluginKind::Analyst, name) {
@@ -114,12 +113,12 @@ impl Extra {
         };
         let request = &mut parsed.value;
         // Decision D70: only the pages that the text names, unless the caller sets a depth.
-        request.depth.get_or_insert(0);
+        request.crawls.depth.get_or_insert(0);
         // A text written by a third party must not decide which origins get the caller's secrets.
-        request.headers = None;
-        request.cookies = None;
+        request.pages.headers = None;
+        request.pages.cookies = None;
         let first = found.iter().next().map(|(url, _)| url.to_owned());
-        request.url = first;
+        request.pages.url = first;
         self.found = Some(Arc::new(found));
         Ok(())
     }
@@ -256,7 +255,7 @@ fn options(pipeline: Pipeline, request: &mut Pipelines) -> Result<Map<String, Va
 
 /// The pages of a joined pipeline have no content: only their findings are used.
 fn only_findings(parsed: &mut Parsed<ScrapeRequest>) {
-    parsed.value.return_format = Some(FormatNames::One("empty".to_owned()));
-    parsed.value.format_options = None;
-    parsed.value.chunking_alg = None;
+    parsed.value.outputs.return_format = Some(FormatNames::One("empty".to_owned()));
+    parsed.value.outputs.format_options = None;
+    parsed.value.outputs.chunking_alg = None;
 }

@@ -1,10 +1,18 @@
 //! Which pages, and how they are fetched.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
 use trawl_plan::Needs;
+use trawl_plan::router::RouterOptions;
 
 use super::time;
+use crate::define::{object, parameters};
+use crate::forms::{HeaderMap, List, SecretText};
 use crate::routes::Routes;
-use crate::row::{Choice, Object, Parameter, Range, Shape};
+use crate::row::{Choice, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
@@ -25,92 +33,130 @@ const CREDITS: Range = Range {
     unit: "credits",
 };
 
-const COOKIE: Object = Object {
-    name: "Cookie",
-    rows: &[
-        Parameter::key("name", Shape::Text("name"), NOTHING, "Name.")
-            .default("required")
-            .example("\"sid\""),
-        Parameter::key("value", Shape::Text("value"), NOTHING, "Value.")
-            .default("required")
-            .example("\"1\""),
-    ],
-};
+object! {
+    /// One cookie. Other attributes of it are ignored.
+    pub struct Cookie;
 
-const CACHE: Object = Object {
-    name: "Cache",
-    rows: &[
-        Parameter::key(
-            "max_age",
-            time::MILLIS,
-            NOTHING,
-            "Maximum age of a cached page; 0 revalidates it with the site every time.",
-        )
-        .default("two days")
-        .example("60000"),
-        Parameter::key_switch(
-            "allow_stale",
-            Needs::PLAIN.and(Needs::HTTP_ANSWER),
-            "Serves an older page when the site fails.",
-        ),
-        Parameter::key_switch(
-            "skip_browser",
-            Needs::PLAIN,
-            "Serves a page cached from plain HTTP instead of rendering it.",
-        ),
-    ],
-};
+    name: Option<String> = key(Shape::Text("name"), NOTHING, "Name.")
+        .default("required")
+        .example("\"sid\"");
+    value: Option<String> = key(Shape::Text("value"), NOTHING, "Value.")
+        .default("required")
+        .example("\"1\"");
+}
 
-const ROUTER: Object = Object {
-    name: "Router",
-    rows: &[
-        Parameter::key(
-            "mode",
-            Shape::Name(&[name("fallback", &[]), name("first", &[]), name("off", &[])]),
-            NOTHING,
-            "When providers are used: after Trawl's own stack failed, before it, or never. \
-             `first` requires `provider` and `token`.",
-        )
-        .default("fallback")
-        .example("\"fallback\""),
-        Parameter::key(
-            "provider",
-            Shape::Text("name of a provider or of its vendor"),
-            NOTHING,
-            "The preferred provider, as `provider_2` or `scrapingbee`; another one may serve the \
-             page. `GET /providers` lists them.",
-        )
-        .example("\"provider_1\""),
-        Parameter::key(
-            "token",
-            Shape::Text("key"),
-            NOTHING,
-            "Your key for `provider`.",
-        )
+/// `cookies`: the line of a `Cookie` header, or a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum CookiesForm {
+    /// `a=b; c=d`
+    Line(String),
+    /// One item for each cookie.
+    List(List<CookieForm>),
+}
+
+/// One cookie.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum CookieForm {
+    /// `a=b`
+    Line(String),
+    /// Name and value, both required.
+    Pair(Cookie),
+}
+
+object! {
+    /// `cache` with parts.
+    pub struct Cache;
+
+    max_age: Option<Value> = key(
+        time::MILLIS,
+        NOTHING,
+        "Maximum age of a cached page; 0 revalidates it with the site every time.",
+    )
+    .default("two days")
+    .example("60000");
+    allow_stale: Option<bool> = key_switch(
+        Needs::PLAIN.and(Needs::HTTP_ANSWER),
+        "Serves an older page when the site fails.",
+    );
+    skip_browser: Option<bool> = key_switch(
+        Needs::PLAIN,
+        "Serves a page cached from plain HTTP instead of rendering it.",
+    );
+}
+
+/// `cache`: on or off, or with its parts.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a boolean or an object with `max_age`, `allow_stale`, `skip_browser`"
+)]
+pub enum CacheForm {
+    /// On or off.
+    Switch(bool),
+    /// On, with parts.
+    Parts(Cache),
+}
+
+object! {
+    /// `router`: provider routing.
+    pub struct Router;
+
+    mode: Option<String> = key(
+        Shape::Name(&[name("fallback", &[]), name("first", &[]), name("off", &[])]),
+        NOTHING,
+        "When providers are used: after Trawl's own stack failed, before it, or never. \
+         `first` requires `provider` and `token`.",
+    )
+    .default("fallback")
+    .example("\"fallback\"");
+    provider: Option<String> = key(
+        Shape::Text("name of a provider or of its vendor"),
+        NOTHING,
+        "The preferred provider, as `provider_2` or `scrapingbee`; another one may serve the \
+         page. `GET /providers` lists them.",
+    )
+    .example("\"provider_1\"");
+    token: Option<SecretText> = key(Shape::Text("key"), NOTHING, "Your key for `provider`.")
         .secret()
-        .example("\"your-key\""),
-        Parameter::key(
-            "credentials",
-            Shape::Map("credential names (at most 32)", &Shape::Text("key")),
-            NOTHING,
-            "Your keys by credential name.",
-        )
-        .secret()
-        .example("{\"PROVIDER2_API_KEY\": \"your-key\"}"),
-        Parameter::key(
-            "funding",
-            Shape::Name(&[name("any", &[]), name("own", &[])]),
-            NOTHING,
-            "Whose keys may be used: yours and the operator's, or only yours.",
-        )
-        .default("any")
-        .example("\"own\""),
-    ],
-};
+        .example("\"your-key\"");
+    credentials: Option<BTreeMap<String, Option<SecretText>>> = key(
+        Shape::Map("credential names (at most 32)", &Shape::Text("key")),
+        NOTHING,
+        "Your keys by credential name.",
+    )
+    .secret()
+    .example("{\"PROVIDER2_API_KEY\": \"your-key\"}");
+    funding: Option<String> = key(
+        Shape::Name(&[name("any", &[]), name("own", &[])]),
+        NOTHING,
+        "Whose keys may be used: yours and the operator's, or only yours.",
+    )
+    .default("any")
+    .example("\"own\"");
+}
 
-pub(super) const ROWS: &[Parameter] = &[
-    Parameter::new(
-        "url",
+impl Router {
+    /// What it says to the rules of routing; blank secrets count as absent.
+    pub fn into_options(self) -> RouterOptions {
+        let sent = self.credentials.unwrap_or_default().into_iter();
+        let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
+        RouterOptions {
+            mode: self.mode,
+            provider: self.provider,
+            funding: self.funding,
+            token: self.token.and_then(|token| token.0),
+            credentials: credentials.collect(),
+        }
+    }
+}
+
+parameters! {
+    /// Which pages, and how they are fetched.
+    pub struct Pages;
+
+    url: String = new(
         Shape::Text("one URL, or several separated by commas"),
         NAMED,
         NOTHING,
@@ -121,9 +167,8 @@ pub(super) const ROWS: &[Parameter] = &[
     .default("required")
     .mistaken(&["urls", "link", "uri", "address", "target"])
     .large()
-    .example("\"http://sample.trawl.test/\""),
-    Parameter::new(
-        "request",
+    .example("\"http://sample.trawl.test/\"");
+    request: String = new(
         Shape::Name(&[
             name("smart", &["smart_mode", "smartmode"]),
             name("http", &[]),
@@ -145,9 +190,8 @@ pub(super) const ROWS: &[Parameter] = &[
         "js_render",
         "javascript",
     ])
-    .example("\"http\""),
-    Parameter::new(
-        "request_timeout",
+    .example("\"http\"");
+    request_timeout: Value = new(
         time::PAGE,
         PAGES,
         NOTHING,
@@ -158,9 +202,8 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("30 s")
     .mistaken(&["timeout", "page_timeout"])
-    .example("20"),
-    Parameter::new(
-        "headers",
+    .example("20");
+    headers: HeaderMap = new(
         Shape::Map("names (at most 100)", &Shape::Scalar),
         NAMED,
         NOTHING,
@@ -168,14 +211,13 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .secret()
     .mistaken(&["custom_headers", "http_headers"])
-    .example("{\"Accept\": \"text/html\"}"),
-    Parameter::new(
-        "cookies",
+    .example("{\"Accept\": \"text/html\"}");
+    cookies: CookiesForm = new(
         Shape::Either(&[
             Shape::Text("`a=b; c=d`"),
             Shape::List(&Shape::Either(&[
                 Shape::Text("`a=b`"),
-                Shape::Object(&COOKIE),
+                Shape::Object(&Cookie::OBJECT),
             ])),
         ]),
         NAMED,
@@ -184,9 +226,8 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .secret()
     .mistaken(&["cookie"])
-    .example("\"a=b; c=d\""),
-    Parameter::new(
-        "user_agent",
+    .example("\"a=b; c=d\"");
+    user_agent: String = new(
         Shape::Text("header value"),
         PAGES,
         NOTHING,
@@ -194,27 +235,24 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("the server's own")
     .mistaken(&["ua"])
-    .example("\"Mozilla/5.0\""),
-    Parameter::new(
-        "locale",
+    .example("\"Mozilla/5.0\"");
+    locale: String = new(
         Shape::Text("language tag"),
         PAGES,
         NOTHING,
         "Value of `Accept-Language`.",
     )
     .mistaken(&["language", "lang"])
-    .example("\"de-DE\""),
-    Parameter::new(
-        "country_code",
+    .example("\"de-DE\"");
+    country_code: String = new(
         Shape::Text("two letters"),
         PAGES,
         Needs::POOL,
         "Country of the proxy.",
     )
     .mistaken(&["geo", "country_iso", "country"])
-    .example("\"de\""),
-    Parameter::new(
-        "proxy",
+    .example("\"de\"");
+    proxy: String = new(
         Shape::Name(&[
             name("standard", &["datacenter"]),
             name("isp", &[]),
@@ -226,31 +264,19 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("standard; on `/unblocker` the strongest")
     .mistaken(&["proxy_type", "proxy_pool", "premium_proxy"])
-    .example("\"isp\""),
-    Parameter::switch(
-        "respect_robots",
-        PAGES,
-        NOTHING,
-        "Whether robots.txt and `nofollow` are obeyed.",
-    )
-    .default("true in a crawl, else false")
-    .mistaken(&[
-        "robots",
-        "obey_robots",
-        "respect_robots_txt",
-        "ignore_robots",
-    ]),
-    Parameter::new(
-        "cache",
-        Shape::Either(&[Shape::Switch, Shape::Object(&CACHE)]),
+    .example("\"isp\"");
+    respect_robots: bool = switch(PAGES, NOTHING, "Whether robots.txt and `nofollow` are obeyed.")
+        .default("true in a crawl, else false")
+        .mistaken(&["robots", "obey_robots", "respect_robots_txt", "ignore_robots"]);
+    cache: CacheForm = new(
+        Shape::Either(&[Shape::Switch, Shape::Object(&Cache::OBJECT)]),
         PAGES,
         Needs::STORABLE,
         "Whether the page may be served from the cache and stored in it; `false` does neither.",
     )
     .default("true, two days")
-    .example("{\"max_age\": 0}"),
-    Parameter::new(
-        "max_credits_per_page",
+    .example("{\"max_age\": 0}");
+    max_credits_per_page: u64 = new(
         Shape::Count(CREDITS),
         PAGES,
         Needs::PAID,
@@ -258,15 +284,14 @@ pub(super) const ROWS: &[Parameter] = &[
          fails and costs nothing.",
     )
     .default("no ceiling")
-    .example("50"),
-    Parameter::new(
-        "router",
-        Shape::Object(&ROUTER),
+    .example("50");
+    router: Router = new(
+        Shape::Object(&Router::OBJECT),
         PAGES,
         NOTHING,
         "Use of third-party providers. Unknown values of its keys are ignored.",
     )
     .default("set by the operator")
     .secret()
-    .example("{\"mode\": \"fallback\"}"),
-];
+    .example("{\"mode\": \"fallback\"}");
+}
