@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trawl_plan::Needs;
+use trawl_plan::{Named, Needs};
 
 use super::routes::Routes;
 
@@ -184,6 +184,22 @@ pub struct Choice {
     pub name: &'static str,
     /// Other names that mean the same.
     pub aliases: &'static [&'static str],
+}
+
+/// The names of these values.
+pub(crate) const fn choices<T, const N: usize>(values: &[Named<T>; N]) -> [Choice; N] {
+    let mut all = [Choice {
+        name: "",
+        aliases: &[],
+    }; N];
+    let mut at = 0;
+    while at < N {
+        if let Some((&name, aliases)) = values[at].1.split_first() {
+            all[at] = Choice { name, aliases };
+        }
+        at += 1;
+    }
+    all
 }
 
 /// A nested object.

@@ -12,7 +12,7 @@ use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
 use trawl_parameters::{Crawls, DomainsForm, List, ScrapeRequest};
 use trawl_plan::crawl::{
-    Budget, CrawlPlan, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
+    Budget, CrawlPlan, DELAY_MS_MAX, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
 use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
@@ -33,8 +33,6 @@ use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
 const SEEDS_MAX: usize = 100;
-/// Longest delay between two requests to one host. Decision D42.
-const DELAY_MS_MAX: u64 = 60_000;
 
 /// The crawls of one request.
 #[derive(Debug)]

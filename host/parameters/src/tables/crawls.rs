@@ -82,7 +82,7 @@ parameters! {
     depth: u64 = new(
         Shape::Count(Range {
             least: 0,
-            most: 65_535,
+            most: u16::MAX as u64,
             is_refused: false,
             unit: "hops",
         }),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use trawl_plan::Needs;
-use trawl_plan::router::RouterOptions;
+use trawl_plan::router::{self, RouterOptions};
+use trawl_plan::{Needs, fetching};
 
 use super::time;
 use crate::define::{object, parameters};
 use crate::forms::{HeaderMap, List, SecretText};
 use crate::routes::Routes;
-use crate::row::{Choice, Range, Shape};
+use crate::row::{Choice, Range, Shape, choices};
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
@@ -22,9 +22,10 @@ const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
 /// `/screenshot` and `/unblocker` always use a browser.
 const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::CRAWLS);
 
-const fn name(name: &'static str, aliases: &'static [&'static str]) -> Choice {
-    Choice { name, aliases }
-}
+const ENGINES: [Choice; 3] = choices(&fetching::ENGINES);
+const POOLS: [Choice; 3] = choices(&fetching::POOLS);
+const MODES: [Choice; 3] = choices(&router::MODES);
+const FUNDINGS: [Choice; 2] = choices(&router::FUNDINGS);
 
 const CREDITS: Range = Range {
     least: 0,
@@ -104,7 +105,7 @@ object! {
     pub struct Router;
 
     mode: Option<String> = key(
-        Shape::Name(&[name("fallback", &[]), name("first", &[]), name("off", &[])]),
+        Shape::Name(&MODES),
         NOTHING,
         "When providers are used: after Trawl's own stack failed, before it, or never. \
          `first` requires `provider` and `token`.",
@@ -129,7 +130,7 @@ object! {
     .secret()
     .example("{\"PROVIDER2_API_KEY\": \"your-key\"}");
     funding: Option<String> = key(
-        Shape::Name(&[name("any", &[]), name("own", &[])]),
+        Shape::Name(&FUNDINGS),
         NOTHING,
         "Whose keys may be used: yours and the operator's, or only yours.",
     )
@@ -169,11 +170,7 @@ parameters! {
     .large()
     .example("\"http://sample.trawl.test/\"");
     request: String = new(
-        Shape::Name(&[
-            name("smart", &["smart_mode", "smartmode"]),
-            name("http", &[]),
-            name("browser", &["chrome", "headless"]),
-        ]),
+        Shape::Name(&ENGINES),
         CHOOSES_ENGINE,
         NOTHING,
         "The engine: plain HTTP, a browser, or `smart`, which renders only the pages that need a \
@@ -253,11 +250,7 @@ parameters! {
     .mistaken(&["geo", "country_iso", "country"])
     .example("\"de\"");
     proxy: String = new(
-        Shape::Name(&[
-            name("standard", &["datacenter"]),
-            name("isp", &[]),
-            name("residential", &["mobile"]),
-        ]),
+        Shape::Name(&POOLS),
         PAGES,
         Needs::POOL.and(Needs::PAID),
         "The proxy pool. One that is not configured is replaced by the nearest cheaper one.",
