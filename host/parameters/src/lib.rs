@@ -3,8 +3,8 @@
 //! A row is the only place where a parameter is written down. From it come the field of the request
 //! object and what reads it (`define`, `requests`), the check of its type, the names in
 //! `X-Ignored-Parameters` and in a page's `metadata.ignored`, the closest right name of an unknown
-//! one, the header of `/fetch`, the OpenAPI document, the help of the command line, and
-//! `docs/reference.md`. A new parameter is a row, its use in the wire crate, and a test.
+//! one, the header of `/fetch`, the OpenAPI document, the options and the help of the command line,
+//! and `docs/reference.md`. A new parameter is a row, its use in the wire crate, and a test.
 //!
 //! What a parameter does is in other crates. They are below this one, so that a changed sentence of
 //! the documentation is compiled once, here, and not again with everything that fetches pages.
@@ -14,6 +14,7 @@ mod define;
 mod forms;
 mod header;
 mod nearest;
+mod option;
 mod reference;
 mod requests;
 mod routes;
@@ -29,6 +30,7 @@ pub use forms::{
 };
 pub use header::{Header, with_headers};
 pub use nearest::nearest;
+pub use option::{COMMAND_FORMAT, CommandOption, OptionForm};
 pub use reference::reference;
 pub use requests::{PipelineRequest, ScrapeRequest, TransformRequest};
 pub use routes::{Route, Routes};

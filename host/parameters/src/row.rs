@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use trawl_plan::{Named, Needs};
 
+use super::option::CommandOption;
 use super::routes::Routes;
 
 /// The version in which the rows of the first release appeared.
@@ -36,6 +37,9 @@ pub struct Parameter {
     pub example: &'static str,
     /// The version in which it appeared.
     pub since: &'static str,
+    /// The option of the command line that stands for it, on the commands that have it. All others
+    /// are set by `--set`.
+    pub option: Option<CommandOption>,
 }
 
 impl Parameter {
@@ -60,6 +64,7 @@ impl Parameter {
             doc,
             example: "",
             since: FIRST,
+            option: None,
         }
     }
 
@@ -103,6 +108,13 @@ impl Parameter {
 
     pub(super) const fn mistaken(self, mistaken: &'static [&'static str]) -> Self {
         Self { mistaken, ..self }
+    }
+
+    pub(super) const fn option(self, option: CommandOption) -> Self {
+        Self {
+            option: Some(option),
+            ..self
+        }
     }
 
     pub(super) const fn secret(self) -> Self {

@@ -80,6 +80,25 @@ fn names_are_unique_and_every_row_says_what_it_is() {
 }
 
 #[test]
+fn options_of_the_command_line_have_names_of_their_own() {
+    let mut names = BTreeSet::new();
+    for row in all() {
+        let Some(option) = row.option else {
+            continue;
+        };
+        let long = option.long();
+        assert!(option.name == format!("--{long}") && names.insert(long));
+        let is_switch = matches!(row.shape, Shape::Switch);
+        assert_eq!(option.value.is_empty(), is_switch, "{long}");
+        assert!(is_switch || option.form != OptionForm::Off, "{long}");
+        // What another parameter is called would be looked for under that name.
+        let named = find(&long.replace('-', "_"));
+        assert!(named.is_none_or(|named| named.name == row.name), "{long}");
+    }
+    assert!(names.len() > 15, "{names:?}");
+}
+
+#[test]
 fn the_steps_that_are_read_have_a_row_in_the_same_order() {
     let described: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
     assert_eq!(described, STEP_NAMES);

@@ -10,6 +10,7 @@ use trawl_plan::crawl::IN_FLIGHT_MAX;
 use super::time;
 use crate::define::parameters;
 use crate::forms::{DomainsForm, List};
+use crate::option::{CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
 
@@ -66,6 +67,16 @@ const WEBHOOKS: Object = Object {
     ],
 };
 
+const MAX_COST: CommandOption = CommandOption::new("--max-cost", "USD")
+    .form(OptionForm::Dollars)
+    .note("Here in dollars, in steps of 0.0001, at the configured prices");
+
+const fn patterns(option: &'static str) -> CommandOption {
+    CommandOption::new(option, "PATTERN")
+        .note("May be repeated")
+        .default("")
+}
+
 parameters! {
     /// What a crawl visits, how fast, and which events it sends.
     pub struct Crawls;
@@ -78,7 +89,8 @@ parameters! {
     )
     .default("0")
     .mistaken(&["max_pages", "page_limit", "max_results"])
-    .example("100");
+    .example("100")
+    .option(CommandOption::new("--limit", "N"));
     depth: u64 = new(
         Shape::Count(Range {
             least: 0,
@@ -93,7 +105,8 @@ parameters! {
     )
     .default("25; 0 on `/pipeline/crawl-text`")
     .mistaken(&["max_depth", "max_discovery_depth"])
-    .example("3");
+    .example("3")
+    .option(CommandOption::new("--depth", "N"));
     budget: BTreeMap<String, Option<u64>> = new(
         Shape::Map("path prefixes, or `*` (at most 1,000)", &count("pages")),
         CRAWLS,
@@ -119,7 +132,8 @@ parameters! {
     )
     .default("no ceiling")
     .mistaken(&["max_credits", "max_cost"])
-    .example("5000");
+    .example("5000")
+    .option(MAX_COST);
     delay: Value = new(
         time::AT_MOST_A_MINUTE,
         CRAWLS,
@@ -128,7 +142,8 @@ parameters! {
     )
     .default("0")
     .mistaken(&["crawl_delay"])
-    .example("250");
+    .example("250")
+    .option(CommandOption::new("--delay", "MS"));
     concurrency_limit: u64 = new(
         Shape::Count(AT_ONCE),
         CRAWLS,
@@ -137,7 +152,8 @@ parameters! {
     )
     .default("10")
     .mistaken(&["concurrency", "max_concurrency"])
-    .example("4");
+    .example("4")
+    .option(CommandOption::new("--concurrency", "N"));
     crawl_timeout: Value = new(
         time::SECONDS,
         CRAWLS,
@@ -146,7 +162,8 @@ parameters! {
     )
     .default("no limit")
     .example("{\"secs\": 600, \"nanos\": 0}");
-    subdomains: bool = switch(CRAWLS, NOTHING, "Follows links to subdomains.");
+    subdomains: bool = switch(CRAWLS, NOTHING, "Follows links to subdomains.")
+        .option(CommandOption::switch("--subdomains"));
     tld: bool = switch(
         CRAWLS,
         NOTHING,
@@ -200,7 +217,8 @@ parameters! {
     )
     .default("[]")
     .mistaken(&["exclude", "exclude_paths", "disallow"])
-    .example("[\"/private\"]");
+    .example("[\"/private\"]")
+    .option(patterns("--exclude"));
     whitelist: List<String> = new(
         Shape::List(&Shape::Text("path prefix or regular expression")),
         CRAWLS,
@@ -209,8 +227,10 @@ parameters! {
     )
     .default("[]")
     .mistaken(&["include", "include_paths", "allow"])
-    .example("[\"/docs\"]");
-    sitemap: bool = switch(CRAWLS, NOTHING, "Seeds the queue from the sitemap.");
+    .example("[\"/docs\"]")
+    .option(patterns("--include"));
+    sitemap: bool = switch(CRAWLS, NOTHING, "Seeds the queue from the sitemap.")
+        .option(CommandOption::switch("--sitemap"));
     sitemap_only: bool = switch(CRAWLS, NOTHING, "Fetches only the pages of the sitemap.");
     sitemap_path: String = new(
         Shape::Text("path or URL"),

@@ -6,6 +6,7 @@ use trawl_plan::Needs;
 
 use crate::define::parameters;
 use crate::forms::{ChunkingForm, FormatNames};
+use crate::option::{COMMAND_FORMAT, CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
 
@@ -66,6 +67,13 @@ const LINK_REWRITE: Object = Object {
     ],
 };
 
+/// What options that add fields to the page entry do on the command line.
+const PRINTS_JSON: &str = "Prints the page entry as JSON";
+
+const SELECTORS: CommandOption = CommandOption::new("--selectors", "FILE")
+    .form(OptionForm::File)
+    .note("Read from this JSON file. Prints the page entry as JSON");
+
 parameters! {
     /// What is returned of a page.
     pub struct Outputs;
@@ -83,7 +91,8 @@ parameters! {
     )
     .default("raw")
     .mistaken(&["format", "formats", "output", "output_format"])
-    .example("\"markdown\"");
+    .example("\"markdown\"")
+    .option(CommandOption::new("--format", "FORMAT").default(COMMAND_FORMAT));
     format_options: Map<String, Value> = new(
         Shape::Map("format names", &Shape::Any("the options of the format", &["object"])),
         CONTENT,
@@ -136,9 +145,11 @@ parameters! {
     )
     .default("no limit")
     .example("10000");
-    metadata: bool = switch(ALL, NOTHING, "Adds `metadata`.").mistaken(&["return_metadata"]);
+    metadata: bool = switch(ALL, NOTHING, "Adds `metadata`.").mistaken(&["return_metadata"])
+        .option(CommandOption::switch("--metadata").note(PRINTS_JSON));
     return_page_links: bool = switch(ALL.without(Routes::LINKS), NOTHING, "Adds `links`.")
-        .mistaken(&["links", "return_links"]);
+        .mistaken(&["links", "return_links"])
+        .option(CommandOption::switch("--links").note(PRINTS_JSON));
     return_headers: bool = switch(PAGES, NOTHING, "Adds the response `headers`.");
     return_cookies: bool = switch(PAGES, NOTHING, "Adds the `cookies` that the response set.");
     return_json_data: bool = switch(
@@ -146,12 +157,14 @@ parameters! {
         Needs::PLUGIN,
         "Adds `json_data`: structured data and framework state of the page.",
     )
-    .mistaken(&["json_data", "return_json"]);
+    .mistaken(&["json_data", "return_json"])
+    .option(CommandOption::switch("--json-data").note(PRINTS_JSON));
     return_hidden_text: bool = switch(
         ALL,
         Needs::PLUGIN,
         "Reports text that is hidden from human readers in `metadata.hidden_text`.",
-    );
+    )
+    .option(CommandOption::switch("--hidden-text").note(PRINTS_JSON));
     css_extraction_map: Map<String, Value> = new(
         Shape::Options(
             "from field names to a selector, or from paths to a list of `{\"name\", \"selectors\"}`",
@@ -162,7 +175,8 @@ parameters! {
          attribute.",
     )
     .mistaken(&["selectors", "css_selectors", "extraction_map", "extract_rules", "css_extractor"])
-    .example("{\"title\": \"h1\"}");
+    .example("{\"title\": \"h1\"}")
+    .option(SELECTORS);
     link_rewrite: Map<String, Value> = new(
         Shape::Object(&LINK_REWRITE),
         ALL,
@@ -175,7 +189,8 @@ parameters! {
         Needs::TEXT.and(Needs::PLUGIN),
         "Reduces `content` to the main content of the page.",
     )
-    .mistaken(&["readable", "main_content", "only_main_content"]);
+    .mistaken(&["readable", "main_content", "only_main_content"])
+    .option(CommandOption::switch("--readability"));
     clean_html: bool = switch(
         CONTENT,
         Needs::HTML,
@@ -188,7 +203,8 @@ parameters! {
         "Keeps only the elements that match.",
     )
     .mistaken(&["target_selector", "selector", "css_selector", "include_tags"])
-    .example("\"main\"");
+    .example("\"main\"")
+    .option(CommandOption::new("--root-selector", "CSS"));
     exclude_selector: String = new(
         Shape::Text("CSS selector"),
         ALL,
@@ -196,7 +212,8 @@ parameters! {
         "Drops the elements that match.",
     )
     .mistaken(&["remove_selector", "exclude_tags", "excluded_tags"])
-    .example("\"nav\"");
+    .example("\"nav\"")
+    .option(CommandOption::new("--exclude-selector", "CSS"));
     filter_images: bool = switch(ALL, Needs::DOCUMENT, "Drops images.");
     filter_output_images: bool = switch(ALL, Needs::DOCUMENT, "The same as `filter_images`.");
     filter_svg: bool = switch(ALL, Needs::DOCUMENT, "Drops inline SVG.");

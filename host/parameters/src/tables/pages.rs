@@ -11,6 +11,7 @@ use trawl_plan::{Needs, fetching};
 use super::time;
 use crate::define::{object, parameters};
 use crate::forms::{HeaderMap, List, SecretText};
+use crate::option::{CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Choice, Range, Shape, choices};
 
@@ -153,6 +154,10 @@ impl Router {
     }
 }
 
+const IGNORE_ROBOTS: CommandOption = CommandOption::switch("--ignore-robots")
+    .form(OptionForm::Off)
+    .note("Sets it to false");
+
 parameters! {
     /// Which pages, and how they are fetched.
     pub struct Pages;
@@ -187,7 +192,8 @@ parameters! {
         "js_render",
         "javascript",
     ])
-    .example("\"http\"");
+    .example("\"http\"")
+    .option(CommandOption::new("--request", "REQUEST"));
     request_timeout: Value = new(
         time::PAGE,
         PAGES,
@@ -260,7 +266,8 @@ parameters! {
     .example("\"isp\"");
     respect_robots: bool = switch(PAGES, NOTHING, "Whether robots.txt and `nofollow` are obeyed.")
         .default("true in a crawl, else false")
-        .mistaken(&["robots", "obey_robots", "respect_robots_txt", "ignore_robots"]);
+        .mistaken(&["robots", "obey_robots", "respect_robots_txt", "ignore_robots"])
+        .option(IGNORE_ROBOTS);
     cache: CacheForm = new(
         Shape::Either(&[Shape::Switch, Shape::Object(&Cache::OBJECT)]),
         PAGES,
