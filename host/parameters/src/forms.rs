@@ -1,11 +1,14 @@
 //! The types of values that a boolean, a number or a text does not say: those with several forms,
 //! lists, and secrets.
 
+use std::time::Duration;
+
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use trawl_model::secret::Secret;
+use trawl_plan::duration::{self, Unit};
 
 /// Most items of any list in a request, so that a small body cannot expand into a large amount of
 /// memory.
@@ -87,6 +90,44 @@ impl<'de> Deserialize<'de> for HeaderMap {
             }
         }
         Ok(Self(pairs))
+    }
+}
+
+/// A time in any of its forms.
+pub trait Time {
+    /// The duration; `None` if the value says none.
+    ///
+    /// # Errors
+    /// It has none of the forms.
+    fn duration(&self) -> Result<Option<Duration>, String>;
+}
+
+/// A time whose bare number is in milliseconds.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(Value);
+
+impl Time for Millis {
+    fn duration(&self) -> Result<Option<Duration>, String> {
+        duration::read(&self.0, Unit::Millis)
+    }
+}
+
+/// A time whose bare number is in seconds.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Seconds(Value);
+
+impl Time for Seconds {
+    fn duration(&self) -> Result<Option<Duration>, String> {
+        duration::read(&self.0, Unit::Seconds)
+    }
+}
+
+impl Seconds {
+    /// The bare number; `None` if it has another form.
+    pub fn number(&self) -> Option<u64> {
+        duration::number(&self.0)
     }
 }
 

@@ -25,8 +25,8 @@ mod tables;
 pub use condition::condition;
 pub use define::RequestObject;
 pub use forms::{
-    ChunkingForm, DomainsForm, FormatNames, HeaderMap, ITEMS_MAX, List, SecretText, SourceForm,
-    WaitForForm,
+    ChunkingForm, DomainsForm, FormatNames, HeaderMap, ITEMS_MAX, List, Millis, Seconds,
+    SecretText, SourceForm, Time, WaitForForm,
 };
 pub use header::{Header, with_headers};
 pub use nearest::nearest;

@@ -73,8 +73,10 @@ impl RequestObject for PipelineRequest {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::all;
+    use crate::{Time, all};
 
     /// Whether a request object has the parameter, under all of its names. Then its field reads the
     /// example of the row.
@@ -101,6 +103,40 @@ mod tests {
             assert_eq!(has::<TransformRequest>(row), is_of_transform, "{name}");
             assert_eq!(has::<PipelineRequest>(row), row.is_of_pipelines(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_bare_number_counts_what_its_row_says() {
+        let mut request = ScrapeRequest::default();
+        for name in ["scroll", "delay", "crawl_timeout", "request_timeout"] {
+            assert!(matches!(request.set(name, "20"), Ok(true)), "{name}");
+        }
+        let ScrapeRequest {
+            pages,
+            crawls,
+            browser,
+            ..
+        } = request;
+        for (name, unit, time) in [
+            ("scroll", "ms", read(browser.scroll)),
+            ("delay", "ms", read(crawls.delay)),
+            ("crawl_timeout", "seconds", read(crawls.crawl_timeout)),
+            ("request_timeout", "seconds", read(pages.request_timeout)),
+        ] {
+            let phrase = ScrapeRequest::row(name).map(|row| row.shape.phrase());
+            let phrase = phrase.expect("a row");
+            let begin = format!("a whole number of {unit}");
+            assert!(phrase.starts_with(&begin), "{name}: {phrase}");
+            let expected = match unit {
+                "ms" => Duration::from_millis(20),
+                _ => Duration::from_secs(20),
+            };
+            assert_eq!(time, Some(expected), "{name}");
+        }
+    }
+
+    fn read<T: Time>(sent: Option<T>) -> Option<Duration> {
+        sent?.duration().ok()?
     }
 
     #[test]

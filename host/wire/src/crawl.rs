@@ -10,11 +10,10 @@ use url::Url;
 use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
-use trawl_parameters::{Crawls, DomainsForm, List, ScrapeRequest};
+use trawl_parameters::{Crawls, DomainsForm, List, Millis, ScrapeRequest, Seconds};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DELAY_MS_MAX, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
-use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
@@ -394,8 +393,8 @@ fn is_whole_url(written: &str) -> bool {
     begins(b"http://") || begins(b"https://")
 }
 
-fn delay(sent: Option<&Value>) -> Result<Duration, PlanError> {
-    let time = time("delay", sent, Unit::Millis)?.unwrap_or_default();
+fn delay(sent: Option<&Millis>) -> Result<Duration, PlanError> {
+    let time = time("delay", sent)?.unwrap_or_default();
     if time > Duration::from_millis(DELAY_MS_MAX) {
         let reason = format!("must be 0 to {DELAY_MS_MAX} milliseconds");
         return Err(PlanError::new("delay", reason));
@@ -411,8 +410,8 @@ fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
 }
 
 /// Decision D38: a crawl needs some time, so zero means no timeout.
-fn timeout(sent: Option<&Value>) -> Result<Option<Duration>, PlanError> {
-    let time = time("crawl_timeout", sent, Unit::Seconds)?;
+fn timeout(sent: Option<&Seconds>) -> Result<Option<Duration>, PlanError> {
+    let time = time("crawl_timeout", sent)?;
     Ok(time.filter(|time| !time.is_zero()))
 }
 

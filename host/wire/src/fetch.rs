@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use trawl_model::Terms;
-use trawl_parameters::{Cache, CacheForm, Cookie, CookieForm, CookiesForm, Pages};
-use trawl_plan::duration::{self, Unit};
+use trawl_parameters::{Cache, CacheForm, Cookie, CookieForm, CookiesForm, Pages, Seconds};
 use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
 
 use super::defaults::RequestDefaults;
@@ -61,9 +58,9 @@ pub(crate) fn fetch_plan(
 }
 
 /// A bare number is seconds or milliseconds, by its size; another form is exact.
-fn page_timeout(sent: Option<&Value>) -> Result<Duration, PlanError> {
-    let number = sent.and_then(duration::number);
-    let exact = time("request_timeout", sent, Unit::Seconds)?;
+fn page_timeout(sent: Option<&Seconds>) -> Result<Duration, PlanError> {
+    let number = sent.and_then(Seconds::number);
+    let exact = time("request_timeout", sent)?;
     Ok(match (number, exact) {
         (None, Some(exact)) => fetching::exact_timeout(exact),
         (number, _) => fetching::page_timeout(number),
@@ -121,7 +118,7 @@ fn cache(form: Option<CacheForm>) -> Result<CachePlan, PlanError> {
         })) => CachePlan {
             allow_stale: allow_stale.unwrap_or(false),
             skip_browser: skip_browser.unwrap_or(false),
-            ..fetching::cache(true, time("cache.max_age", max_age.as_ref(), Unit::Millis)?)
+            ..fetching::cache(true, time("cache.max_age", max_age.as_ref())?)
         },
     })
 }

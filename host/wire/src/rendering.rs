@@ -3,7 +3,6 @@
 use serde_json::Map;
 
 use trawl_parameters::{Browser, Clip, FormatNames, ScrapeRequest};
-use trawl_plan::duration::Unit;
 use trawl_plan::render::RenderOptions;
 use trawl_plan::{
     ClipRect, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
@@ -27,7 +26,7 @@ pub(crate) fn plan(
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
         wait_for: request.wait_for.take().map(Into::into),
-        scroll: time("scroll", request.scroll.as_ref(), Unit::Millis)?,
+        scroll: time("scroll", request.scroll.as_ref())?,
         viewport: request.viewport.take(),
         load: LoadPlan {
             block_ads: is_on(request.block_ads),

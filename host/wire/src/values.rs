@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use trawl_model::Nanodollars;
+use trawl_parameters::Time;
 use trawl_plan::PlanError;
-use trawl_plan::duration::{self, Unit};
 
 /// Decision D25: a blank text counts as not set.
 pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
@@ -25,12 +23,11 @@ pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
 ///
 /// # Errors
 /// It has none of the forms.
-pub(crate) fn time(
+pub(crate) fn time<T: Time>(
     field: &'static str,
-    sent: Option<&Value>,
-    unit: Unit,
+    sent: Option<&T>,
 ) -> Result<Option<Duration>, PlanError> {
-    let read = sent.map(|sent| duration::read(sent, unit)).transpose();
+    let read = sent.map(Time::duration).transpose();
     let read = read.map_err(|reason| PlanError::new(field, reason))?;
     Ok(read.flatten())
 }

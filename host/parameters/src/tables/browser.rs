@@ -7,7 +7,7 @@ use trawl_plan::render::WINDOW_SIDE_MAX;
 
 use super::time;
 use crate::define::{object, parameters};
-use crate::forms::WaitForForm;
+use crate::forms::{Millis, WaitForForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
 
@@ -216,7 +216,7 @@ parameters! {
     )
     .mistaken(&["wait", "wait_for_selector", "wait_until"])
     .example("{\"selector\": {\"selector\": \".price\"}}");
-    scroll: Value = new(
+    scroll: Millis = new(
         time::MINUTE,
         PAGES,
         OWN,

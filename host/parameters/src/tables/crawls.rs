@@ -9,7 +9,7 @@ use trawl_plan::crawl::IN_FLIGHT_MAX;
 
 use super::time;
 use crate::define::parameters;
-use crate::forms::{DomainsForm, List};
+use crate::forms::{DomainsForm, List, Millis, Seconds};
 use crate::option::{CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
@@ -134,7 +134,7 @@ parameters! {
     .mistaken(&["max_credits", "max_cost"])
     .example("5000")
     .option(MAX_COST);
-    delay: Value = new(
+    delay: Millis = new(
         time::AT_MOST_A_MINUTE,
         CRAWLS,
         NOTHING,
@@ -154,7 +154,7 @@ parameters! {
     .mistaken(&["concurrency", "max_concurrency"])
     .example("4")
     .option(CommandOption::new("--concurrency", "N"));
-    crawl_timeout: Value = new(
+    crawl_timeout: Seconds = new(
         time::SECONDS,
         CRAWLS,
         NOTHING,

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use trawl_plan::router::{self, RouterOptions};
 use trawl_plan::{Needs, fetching};
 
 use super::time;
 use crate::define::{object, parameters};
-use crate::forms::{HeaderMap, List, SecretText};
+use crate::forms::{HeaderMap, List, Millis, Seconds, SecretText};
 use crate::option::{CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Choice, Range, Shape, choices};
@@ -71,7 +70,7 @@ object! {
     /// `cache` with parts.
     pub struct Cache;
 
-    max_age: Option<Value> = key(
+    max_age: Option<Millis> = key(
         time::MILLIS,
         NOTHING,
         "Maximum age of a cached page; 0 revalidates it with the site every time.",
@@ -194,7 +193,7 @@ parameters! {
     ])
     .example("\"http\"")
     .option(CommandOption::new("--request", "REQUEST"));
-    request_timeout: Value = new(
+    request_timeout: Seconds = new(
         time::PAGE,
         PAGES,
         NOTHING,
