@@ -21,6 +21,7 @@ mod routes;
 mod row;
 mod statuses;
 mod tables;
+mod texts;
 
 pub use condition::condition;
 pub use define::RequestObject;
@@ -40,6 +41,7 @@ pub use tables::{
     Browser, Cache, CacheForm, Clip, Cookie, CookieForm, CookiesForm, Crawls, GROUPS, Group,
     Outputs, Pages, Pipelines, Router, STEPS, StepKind, TransformItem, step_kind,
 };
+pub use texts::{HEADER_VALUE_PATTERN, TextRule, text_rule};
 
 /// All parameters of request objects, without the keys of nested objects.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {

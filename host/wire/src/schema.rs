@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use trawl_parameters::{
-    self as parameters, ITEMS_MAX, Object, Parameter, Range, Route, STEPS, Shape, StepKind,
+    self as parameters, HEADER_VALUE_PATTERN, ITEMS_MAX, Object, Parameter, Range, Route, STEPS,
+    Shape, StepKind, TextRule, text_rule,
 };
 use trawl_plan::Pipeline;
 
@@ -231,7 +232,7 @@ fn own_schema(row: &Parameter) -> Option<(String, Value)> {
             let mut schema = shape(&row.shape);
             if row.name == "headers" {
                 schema["propertyNames"] = json!({"pattern": format!("^{TOKEN}+$")});
-                schema["additionalProperties"]["pattern"] = HEADER_VALUE.into();
+                schema["additionalProperties"]["pattern"] = HEADER_VALUE_PATTERN.into();
             }
             named(&in_camel_case(row.name), schema)
         }
@@ -360,33 +361,13 @@ fn shape(of: &Shape) -> Value {
 
 /// A character of a header's name. RFC 9110 section 5.6.2.
 const TOKEN: &str = "[!#$%&'*+.^_`|~0-9A-Za-z-]";
-/// A header's value, as `trawl_model::header` checks it.
-const HEADER_VALUE: &str = r"^[^\x00-\x08\x0A-\x1F\x7F]*$";
-/// A cookie's name.
-const COOKIE_NAME: &str = r"[^=;\x00-\x1F\x7F-\x9F]*";
-/// A cookie's value.
-const COOKIE_VALUE: &str = r"[^;\x00-\x1F\x7F-\x9F]*";
 
-/// A text with the part of its rules that a schema can express: by the words that the tables use
-/// for it. What needs a parser has a `format` of ours.
+/// A text with the part of its rules that a schema can express.
 fn text(what: &str) -> Value {
-    let schema = match what {
-        "one URL, or several separated by commas" => json!({"pattern": r"[^\s,]"}),
-        "header value" | "language tag" => json!({ "pattern": HEADER_VALUE }),
-        "two letters" => json!({"pattern": r"^\s*([A-Za-z]{2})?\s*$"}),
-        "`a=b`" | "`a=b; c=d`" => {
-            let one = format!(r"\s*{COOKIE_NAME}={COOKIE_VALUE}(;|$)");
-            json!({"pattern": format!(r"^({one}|\s*;)*\s*$")})
-        }
-        "name" => json!({"pattern": format!("^{COOKIE_NAME}$")}),
-        "value" => json!({"pattern": format!("^{COOKIE_VALUE}$")}),
-        "CSS selector" => json!({"format": "css-selector"}),
-        "regular expression" => json!({"format": "regular-expression"}),
-        "path prefix or regular expression" => json!({"format": "path-or-expression"}),
-        "host or regular expression" => json!({"format": "host-or-expression"}),
-        "path or URL" => json!({"format": "path-or-url"}),
-        "URL" => json!({"format": "url"}),
-        _ => json!({}),
+    let schema = match text_rule(what) {
+        Some(TextRule::Pattern(pattern)) => json!({ "pattern": pattern }),
+        Some(TextRule::Format(format)) => json!({ "format": format }),
+        None => json!({}),
     };
     let mut schema = described(schema, what);
     schema["type"] = "string".into();

@@ -10,6 +10,7 @@ use crate::define::{object, parameters};
 use crate::forms::{Millis, WaitForForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
@@ -49,7 +50,7 @@ const WAIT_SELECTOR: Object = Object {
     rows: &[
         Parameter::key(
             "selector",
-            Shape::Text("CSS selector"),
+            Shape::Text(texts::SELECTOR),
             NOTHING,
             "The element.",
         )
@@ -64,7 +65,7 @@ const WAIT_DOM: Object = Object {
     rows: &[
         Parameter::key(
             "selector",
-            Shape::Text("CSS selector"),
+            Shape::Text(texts::SELECTOR),
             NOTHING,
             "The element.",
         )

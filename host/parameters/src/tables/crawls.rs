@@ -13,6 +13,7 @@ use crate::forms::{DomainsForm, List, Millis, Seconds};
 use crate::option::{CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;
@@ -40,7 +41,7 @@ const WEBHOOKS: Object = Object {
     rows: &[
         Parameter::key(
             "destination",
-            Shape::Text("URL"),
+            Shape::Text(texts::URL),
             NOTHING,
             "Where events are sent.",
         )
@@ -200,7 +201,7 @@ parameters! {
     );
     external_domains: DomainsForm = new(
         Shape::Either(&[
-            Shape::List(&Shape::Text("host or regular expression")),
+            Shape::List(&Shape::Text(texts::HOST_OR_EXPRESSION)),
             Shape::Switch,
         ]),
         CRAWLS,
@@ -210,7 +211,7 @@ parameters! {
     .default("[]")
     .example("[\"docs.example.org\"]");
     blacklist: List<String> = new(
-        Shape::List(&Shape::Text("path prefix or regular expression")),
+        Shape::List(&Shape::Text(texts::PATH_OR_EXPRESSION)),
         CRAWLS,
         NOTHING,
         "Paths to exclude, at most 10,000; takes precedence over `whitelist`.",
@@ -220,7 +221,7 @@ parameters! {
     .example("[\"/private\"]")
     .option(patterns("--exclude"));
     whitelist: List<String> = new(
-        Shape::List(&Shape::Text("path prefix or regular expression")),
+        Shape::List(&Shape::Text(texts::PATH_OR_EXPRESSION)),
         CRAWLS,
         NOTHING,
         "Paths to crawl, at most 10,000; all others are excluded.",
@@ -233,7 +234,7 @@ parameters! {
         .option(CommandOption::switch("--sitemap"));
     sitemap_only: bool = switch(CRAWLS, NOTHING, "Fetches only the pages of the sitemap.");
     sitemap_path: String = new(
-        Shape::Text("path or URL"),
+        Shape::Text(texts::PATH_OR_URL),
         CRAWLS,
         NOTHING,
         "Location of the sitemap.",
@@ -242,7 +243,7 @@ parameters! {
     .mistaken(&["sitemap_url"])
     .example("\"/sitemap.xml\"");
     sitemaps: List<String> = new(
-        Shape::List(&Shape::Text("path or URL")),
+        Shape::List(&Shape::Text(texts::PATH_OR_URL)),
         CRAWLS,
         NOTHING,
         "Locations of several sitemaps.",

@@ -9,6 +9,7 @@ use crate::forms::{ChunkingForm, FormatNames};
 use crate::option::{COMMAND_FORMAT, CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Object, Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const ALL: Routes = Routes::ALL;
@@ -43,7 +44,7 @@ const LINK_REWRITE: Object = Object {
         .example("\"http://\""),
         Parameter::key(
             "pattern",
-            Shape::Text("regular expression"),
+            Shape::Text(texts::EXPRESSION),
             NOTHING,
             "The regular expression to replace, for `regex`.",
         )
@@ -197,7 +198,7 @@ parameters! {
         "Removes scripts, styles and attributes in the format `html`.",
     );
     root_selector: String = new(
-        Shape::Text("CSS selector"),
+        Shape::Text(texts::SELECTOR),
         ALL,
         Needs::DOCUMENT,
         "Keeps only the elements that match.",
@@ -206,7 +207,7 @@ parameters! {
     .example("\"main\"")
     .option(CommandOption::new("--root-selector", "CSS"));
     exclude_selector: String = new(
-        Shape::Text("CSS selector"),
+        Shape::Text(texts::SELECTOR),
         ALL,
         Needs::DOCUMENT,
         "Drops the elements that match.",

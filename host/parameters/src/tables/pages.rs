@@ -13,6 +13,7 @@ use crate::forms::{HeaderMap, List, Millis, Seconds, SecretText};
 use crate::option::{CommandOption, OptionForm};
 use crate::routes::Routes;
 use crate::row::{Choice, Range, Shape, choices};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
@@ -38,10 +39,10 @@ object! {
     /// One cookie. Other attributes of it are ignored.
     pub struct Cookie;
 
-    name: Option<String> = key(Shape::Text("name"), NOTHING, "Name.")
+    name: Option<String> = key(Shape::Text(texts::COOKIE_NAME), NOTHING, "Name.")
         .default("required")
         .example("\"sid\"");
-    value: Option<String> = key(Shape::Text("value"), NOTHING, "Value.")
+    value: Option<String> = key(Shape::Text(texts::COOKIE_VALUE), NOTHING, "Value.")
         .default("required")
         .example("\"1\"");
 }
@@ -162,7 +163,7 @@ parameters! {
     pub struct Pages;
 
     url: String = new(
-        Shape::Text("one URL, or several separated by commas"),
+        Shape::Text(texts::URLS),
         NAMED,
         NOTHING,
         "One URL, or several separated by commas: at most 10,000 pages, or 100 seeds of a crawl. \
@@ -216,9 +217,9 @@ parameters! {
     .example("{\"Accept\": \"text/html\"}");
     cookies: CookiesForm = new(
         Shape::Either(&[
-            Shape::Text("`a=b; c=d`"),
+            Shape::Text(texts::COOKIES),
             Shape::List(&Shape::Either(&[
-                Shape::Text("`a=b`"),
+                Shape::Text(texts::COOKIE),
                 Shape::Object(&Cookie::OBJECT),
             ])),
         ]),
@@ -230,7 +231,7 @@ parameters! {
     .mistaken(&["cookie"])
     .example("\"a=b; c=d\"");
     user_agent: String = new(
-        Shape::Text("header value"),
+        Shape::Text(texts::HEADER_VALUE),
         PAGES,
         NOTHING,
         "Value of `User-Agent`.",
@@ -239,7 +240,7 @@ parameters! {
     .mistaken(&["ua"])
     .example("\"Mozilla/5.0\"");
     locale: String = new(
-        Shape::Text("language tag"),
+        Shape::Text(texts::LANGUAGE),
         PAGES,
         NOTHING,
         "Value of `Accept-Language`.",
@@ -247,7 +248,7 @@ parameters! {
     .mistaken(&["language", "lang"])
     .example("\"de-DE\"");
     country_code: String = new(
-        Shape::Text("two letters"),
+        Shape::Text(texts::COUNTRY),
         PAGES,
         Needs::POOL,
         "Country of the proxy.",

@@ -8,6 +8,7 @@ use crate::define::{object, parameters};
 use crate::forms::{List, SourceForm};
 use crate::routes::Routes;
 use crate::row::Shape;
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 
@@ -34,7 +35,7 @@ object! {
     )
     .default("`text/html`; for `base64` what its first bytes say")
     .example("\"text/csv\"");
-    url: Option<String> = key(Shape::Text("URL"), NOTHING, "Base URL of relative URLs.")
+    url: Option<String> = key(Shape::Text(texts::URL), NOTHING, "Base URL of relative URLs.")
         .example("\"https://example.com/\"");
 }
 

@@ -5,6 +5,7 @@ use trawl_plan::render::step_name;
 
 use super::time;
 use crate::row::{Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 
@@ -25,7 +26,7 @@ const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Parameter {
     Parameter::key(name, shape, NOTHING, doc)
 }
 
-const SELECTOR: Parameter = key("selector", Shape::Text("CSS selector"), "The element.");
+const SELECTOR: Parameter = key("selector", Shape::Text(texts::SELECTOR), "The element.");
 
 const TIMEOUT: Parameter = key(
     "timeout",
