@@ -35,7 +35,7 @@ pub use option::{COMMAND_FORMAT, CommandOption, OptionForm};
 pub use reference::reference;
 pub use requests::{PipelineRequest, ScrapeRequest, TransformRequest};
 pub use routes::{Route, Routes};
-pub use row::{Choice, Object, Parameter, Range, Shape};
+pub use row::{Choice, NamedSchema, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
 pub use tables::{
     Browser, Cache, CacheForm, Clip, Cookie, CookieForm, CookiesForm, Crawls, GROUPS, Group,

@@ -40,6 +40,17 @@ pub struct Parameter {
     /// The option of the command line that stands for it, on the commands that have it. All others
     /// are set by `--set`.
     pub option: Option<CommandOption>,
+    /// The schema in the OpenAPI document that its value has for itself.
+    pub schema: Option<NamedSchema>,
+}
+
+/// A schema with a name: generated clients name a type after it.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedSchema {
+    /// The name.
+    pub name: &'static str,
+    /// What the value is, for callers.
+    pub doc: &'static str,
 }
 
 impl Parameter {
@@ -65,6 +76,7 @@ impl Parameter {
             example: "",
             since: FIRST,
             option: None,
+            schema: None,
         }
     }
 
@@ -113,6 +125,13 @@ impl Parameter {
     pub(super) const fn option(self, option: CommandOption) -> Self {
         Self {
             option: Some(option),
+            ..self
+        }
+    }
+
+    pub(super) const fn schema(self, name: &'static str, doc: &'static str) -> Self {
+        Self {
+            schema: Some(NamedSchema { name, doc }),
             ..self
         }
     }

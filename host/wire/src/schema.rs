@@ -14,8 +14,6 @@ const COMPONENTS: &str = "#/components/schemas/";
 const STEP: &str = "Step";
 /// The parameter that the path of `/fetch` has.
 const URL: &str = "url";
-/// The schema of `chunking_alg`, to which the document adds the loaded chunkers.
-const CHUNKING: &str = "ChunkingForm";
 
 /// A request object: the name of its schema, the route whose parameters it has, and an example.
 struct Request {
@@ -206,38 +204,38 @@ fn object(object: &Object) -> Value {
 }
 
 /// The name and the schema of a value that has one of its own: generated clients name a type after
-/// it. Choices of which others are refused, and objects whose keys the caller or a plugin chooses.
+/// it. It is that of the row, or an object whose keys the caller or a plugin chooses.
 fn own_schema(row: &Parameter) -> Option<(String, Value)> {
-    let named = |name: &str, schema: Value| Some((name.to_owned(), schema));
-    match &row.shape {
-        _ if row.name == "chunking_alg" => named(
-            CHUNKING,
-            json!({
-                "description": "The name of a chunker, or an object with it as `type` and the chunker's options.",
-                "oneOf": [{"type": "string"}, {"type": "object"}],
-            }),
-        ),
-        Shape::Name(choices) if row.name == "request" => {
+    let (name, schema) = match (row.schema, &row.shape) {
+        (Some(own), Shape::Name(choices)) => {
             let names = choices
                 .iter()
                 .flat_map(|choice| std::iter::once(&choice.name).chain(choice.aliases));
             let names: Vec<_> = names.collect();
-            let text = "An engine; upper case is accepted, too.";
-            named(
-                "Engine",
-                json!({"type": "string", "enum": names, "description": text}),
-            )
+            let schema = json!({"type": "string", "enum": names, "description": own.doc});
+            (own.name.to_owned(), schema)
         }
-        Shape::Map(..) | Shape::Options(_) => {
+        // The document adds the forms that loaded plugins have.
+        (Some(own), Shape::Either(shapes)) => {
+            let types = shapes
+                .iter()
+                .map(|form| json!({"type": shape(form)["type"]}));
+            let types: Vec<_> = types.collect();
+            let schema = json!({"description": own.doc, "oneOf": types});
+            (own.name.to_owned(), schema)
+        }
+        (Some(own), of) => (own.name.to_owned(), described(shape(of), own.doc)),
+        (None, Shape::Map(..) | Shape::Options(_)) => {
             let mut schema = shape(&row.shape);
             if row.name == "headers" {
                 schema["propertyNames"] = json!({"pattern": format!("^{TOKEN}+$")});
                 schema["additionalProperties"]["pattern"] = HEADER_VALUE_PATTERN.into();
             }
-            named(&in_camel_case(row.name), schema)
+            (in_camel_case(row.name), schema)
         }
-        _ => None,
-    }
+        (None, _) => return None,
+    };
+    Some((name, schema))
 }
 
 /// `format_options` as `FormatOptions`.

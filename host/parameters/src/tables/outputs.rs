@@ -132,7 +132,11 @@ parameters! {
     )
     .default("none")
     .mistaken(&["chunking", "chunk"])
-    .example("{\"type\": \"words\", \"value\": 100}");
+    .example("{\"type\": \"words\", \"value\": 100}")
+    .schema(
+        "ChunkingForm",
+        "The name of a chunker, or an object with it as `type` and the chunker's options.",
+    );
     max_size: u64 = new(
         Shape::Count(Range {
             least: 0,

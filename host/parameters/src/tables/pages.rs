@@ -193,7 +193,8 @@ parameters! {
         "javascript",
     ])
     .example("\"http\"")
-    .option(CommandOption::new("--request", "REQUEST"));
+    .option(CommandOption::new("--request", "REQUEST"))
+    .schema("Engine", "An engine; upper case is accepted, too.");
     request_timeout: Seconds = new(
         time::PAGE,
         PAGES,
