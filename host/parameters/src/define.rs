@@ -11,7 +11,8 @@ use super::row::Parameter;
 
 /// A request object, or a part of one: its fields are parameters, which are read one by one.
 pub trait RequestObject: Default {
-    /// The row of the field with this name, which may be an alias. `None` if there is no such field.
+    /// The row of the field with this name, which may be an alias. `None` if there is no such
+    /// field.
     fn row(name: &str) -> Option<&'static Parameter>;
 
     /// Reads the value of the field with this name from JSON; `null` is not set. `false` if there

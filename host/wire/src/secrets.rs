@@ -25,15 +25,15 @@ const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];
 const DOMAINS: &str = "external_domains";
 const PATTERNS: [&str; 2] = ["whitelist", "blacklist"];
 
-/// Parameters that may hold secrets, by their rows. A resume takes only these from its body, so that
-/// the crawl stays the same.
+/// Parameters that may hold secrets, by their rows. A resume takes only these from its body, so
+/// that the crawl stays the same.
 fn fields() -> impl Iterator<Item = &'static str> {
     let rows = parameters::all().filter(|row| row.is_secret);
     rows.map(|row| row.name)
 }
 
-/// Those of which nothing is stored. What a browser runs and types may contain a password, so all of
-/// it counts as secret; of headers and the router some keys do.
+/// Those of which nothing is stored. What a browser runs and types may contain a password, so all
+/// of it counts as secret; of headers and the router some keys do.
 fn whole_fields() -> impl Iterator<Item = &'static str> {
     fields().filter(|field| ![HEADERS, ROUTER].contains(field))
 }

@@ -54,7 +54,7 @@ impl<L: OptionList> Options<L> {
                 SentValue::Json(value) => value.clone(),
                 SentValue::File(file) => read(file, sent.option)?,
             };
-            Ok((sent.option.name, sent.row.name, value))
+            Ok::<_, anyhow::Error>((sent.option.name, sent.row.name, value))
         });
         given.collect()
     }
