@@ -75,20 +75,75 @@ impl RequestObject for PipelineRequest {
 mod tests {
     use std::time::Duration;
 
+    use serde_json::{Map, Value, json};
+
     use super::*;
-    use crate::{Time, all};
+    use crate::{Shape, Time, all};
 
     /// Whether a request object has the parameter, under all of its names. Then its field reads the
-    /// example of the row.
+    /// example of the row, and every form that its shape has.
     fn has<T: RequestObject>(row: &Parameter) -> bool {
         for name in std::iter::once(&row.name).chain(row.aliases) {
             if T::row(name).map(|known| known.name) != Some(row.name) {
                 return false;
             }
-            let set = T::default().set(name, row.example);
-            assert!(matches!(set, Ok(true)), "{name}: {set:?}");
+            let forms = forms(&row.shape).into_iter().map(|form| form.to_string());
+            for json in forms.chain([row.example.to_owned()]) {
+                let set = T::default().set(name, &json);
+                assert!(matches!(set, Ok(true)), "{name}: {json}: {set:?}");
+            }
         }
         true
+    }
+
+    /// A value of each form that a shape has.
+    fn forms(shape: &Shape) -> Vec<Value> {
+        match shape {
+            Shape::Switch => vec![json!(true), json!(false)],
+            Shape::Count(range) => vec![
+                json!(range.least),
+                json!(range.most.min(i64::MAX.unsigned_abs())),
+            ],
+            Shape::Number(_) => vec![json!(1.5)],
+            Shape::Text(_) => vec![json!("a")],
+            Shape::Name(choices) => choices.iter().map(|choice| json!(choice.name)).collect(),
+            Shape::Scalar => vec![json!("a"), json!(1.5), json!(true)],
+            Shape::List(item) => {
+                let items = forms(item).into_iter().map(|item| json!([item]));
+                items.chain([json!([])]).collect()
+            }
+            Shape::Bytes => vec![json!([0, 255]), json!([])],
+            Shape::Object(object) => {
+                let key = |row: &Parameter| Some((row.name.to_owned(), forms(&row.shape).pop()?));
+                vec![
+                    object
+                        .rows
+                        .iter()
+                        .filter_map(key)
+                        .collect::<Map<_, _>>()
+                        .into(),
+                ]
+            }
+            Shape::Map(_, of) => {
+                let values = forms(of).into_iter().map(|value| json!({"a": value}));
+                values.chain([json!({})]).collect()
+            }
+            Shape::Either(shapes) => shapes.iter().flat_map(forms).collect(),
+            Shape::Steps => vec![json!([])],
+            Shape::Options(_) => vec![json!({})],
+            Shape::Any(_, types) => types.iter().map(|name| of_type(name)).collect(),
+        }
+    }
+
+    fn of_type(name: &str) -> Value {
+        match name {
+            "string" => json!("a"),
+            "integer" => json!(1),
+            "number" => json!(0.5),
+            "boolean" => json!(true),
+            "array" => json!([]),
+            _ => json!({}),
+        }
     }
 
     #[test]
