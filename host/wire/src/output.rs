@@ -10,7 +10,7 @@ use trawl_plan::{
 };
 
 use super::rendering;
-use super::values::filled;
+use super::values::{filled, is_on};
 use super::verb::Verb;
 
 /// The output plan of a request object. `without_effect` gets the names of parameters whose
@@ -188,8 +188,4 @@ fn links_only(plan: OutputPlan) -> OutputPlan {
         chunking: None,
         ..plan
     }
-}
-
-fn is_on(switch: Option<bool>) -> bool {
-    switch.unwrap_or(false)
 }

@@ -9,7 +9,7 @@ use trawl_plan::{
 };
 
 use super::check::{Unknown, path_key};
-use super::values::time;
+use super::values::{is_on, time};
 use super::verb::Verb;
 
 /// Name of the screenshot format.
@@ -20,7 +20,6 @@ pub(crate) fn plan(
     request: &mut Browser,
     screenshot: Option<Picture>,
 ) -> Result<RenderPlan, PlanError> {
-    let is_on = |switch: Option<bool>| switch.unwrap_or(false);
     RenderPlan::new(RenderOptions {
         evaluate_on_new_document: request.evaluate_on_new_document.take(),
         execution_scripts: request.execution_scripts.take(),

@@ -11,6 +11,11 @@ pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
+/// Whether a switch that is off by default is on.
+pub(crate) fn is_on(switch: Option<bool>) -> bool {
+    switch.unwrap_or(false)
+}
+
 /// A limit in credits; `None` for no limit. Decision D35: 0 is a limit like any other, so a caller
 /// who allows nothing pays nothing.
 pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
