@@ -17,6 +17,8 @@ use super::{PagePlan, PlanError};
 pub const DEPTH_DEFAULT: u16 = 25;
 /// Pages of one crawl in flight at once. Spec S11.
 pub const IN_FLIGHT_MAX: usize = 10;
+/// Longest delay between two requests to one host, in milliseconds. Decision D42.
+pub const DELAY_MS_MAX: u64 = 60_000;
 /// Most keys of `budget`: more than a site has sections.
 pub const BUDGETS_MAX: usize = 1_000;
 /// Most keys of `budget` that may apply to one path. Each of them is asked when a page is leased.

@@ -2,14 +2,27 @@
 
 use std::time::Duration;
 
-use super::{CachePlan, ConfiguredPool, Engine, PlanError, Pool};
+use super::named::named;
+use super::{CachePlan, ConfiguredPool, Engine, Named, PlanError, Pool};
 
 /// Default of `max_age`: two days.
 const CACHE_AGE_DEFAULT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 /// Default of `request_timeout`.
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+/// The values of `request`.
+pub const ENGINES: [Named<Engine>; 3] = [
+    (Engine::Smart, &["smart", "smart_mode", "smartmode"]),
+    (Engine::Http, &["http"]),
+    (Engine::Browser, &["browser", "chrome", "headless"]),
+];
+/// The values of `proxy`.
+pub const POOLS: [Named<Pool>; 3] = [
+    (Pool::Standard, &["standard", "datacenter"]),
+    (Pool::Isp, &["isp"]),
+    (Pool::Residential, &["residential", "mobile"]),
+];
 /// Least and most seconds of `request_timeout`; larger numbers are milliseconds.
-const TIMEOUT_SECONDS: (u64, u64) = (5, 255);
+pub const TIMEOUT_SECONDS: (u64, u64) = (5, 255);
 
 /// `request`, compared without case.
 ///
@@ -19,16 +32,12 @@ pub fn engine(name: Option<&str>) -> Result<Engine, PlanError> {
     let Some(name) = name else {
         return Ok(Engine::Smart);
     };
-    match name.trim().to_lowercase().as_str() {
-        "smart" | "smart_mode" | "smartmode" => Ok(Engine::Smart),
-        "http" => Ok(Engine::Http),
-        "browser" | "chrome" | "headless" => Ok(Engine::Browser),
-        other => {
-            let shown: String = other.chars().take(40).collect();
-            let reason = format!("unknown mode `{shown}`; use `smart`, `http` or `browser`");
-            Err(PlanError::new("request", reason))
-        }
-    }
+    named(&ENGINES, name).ok_or_else(|| {
+        let name = name.trim().to_lowercase();
+        let shown: String = name.chars().take(40).collect();
+        let reason = format!("unknown mode `{shown}`; use `smart`, `http` or `browser`");
+        PlanError::new("request", reason)
+    })
 }
 
 /// `request_timeout`: seconds up to 255, milliseconds above.
@@ -61,11 +70,11 @@ pub fn pool(name: Option<&str>, configured: &[ConfiguredPool]) -> (Pool, bool) {
     };
     // Nearest means the next one down in trust and price, so that a caller never pays for more than
     // was requested.
-    let nearest: &[Pool] = match name.trim().to_lowercase().as_str() {
-        "standard" | "datacenter" => return (Pool::Standard, true),
-        "isp" => &[Pool::Isp],
-        "residential" | "mobile" => &[Pool::Residential, Pool::Isp],
-        _ => &[],
+    let nearest: &[Pool] = match named(&POOLS, name) {
+        Some(Pool::Standard) => return (Pool::Standard, true),
+        Some(Pool::Isp) => &[Pool::Isp],
+        Some(Pool::Residential) => &[Pool::Residential, Pool::Isp],
+        Some(Pool::Unlimited) | None => &[],
     };
     let is_configured = |wanted: &Pool| configured.iter().any(|known| known.pool == *wanted);
     let found = nearest.iter().position(is_configured);

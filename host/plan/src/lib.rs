@@ -16,13 +16,16 @@ mod error;
 mod exit;
 mod expression;
 pub mod fetching;
+mod ignored;
 mod link_rewrite;
 mod made;
+mod named;
+mod needs;
 pub mod output;
-pub mod parameters;
 mod passwords;
 mod pipeline;
 pub mod render;
+mod route_dependent;
 pub mod router;
 pub mod scope;
 pub mod testing;
@@ -45,14 +48,17 @@ pub use analysis::AnalystChoice;
 pub use error::{PlanError, path_of_pointer};
 pub use exit::{Country, Exit};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
+pub use ignored::Ignored;
 pub use link_rewrite::LinkRewrite;
 pub use made::{MADE_BYTES_MAX, MADE_URLS_MAX};
-pub use parameters::{Ignored, RouteDependent};
+pub use named::Named;
+pub use needs::{Effect, Needs, RequestFacts};
 pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
 pub use render::{
     ByPath, ClipRect, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };
+pub use route_dependent::{RouteDependent, is_within};
 
 /// Most pages of one request, in all its objects together: bounds its memory. Decision D36.
 pub const PAGES_MAX: usize = 10_000;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use trawl_model::nearest::nearest_name;
 use trawl_model::secret::Secret;
 
-use super::parameters::nearest_name;
-use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
+use super::named::named;
+use super::{Catalog, Funding, Named, PlanError, PluginKind, RouterMode, RouterPlan};
 
 /// Provider names a request may use, each with its vendor's name, which means the same. Spec S18.
 const PROVIDERS: [(&str, &str); 11] = [
@@ -22,6 +23,15 @@ const PROVIDERS: [(&str, &str); 11] = [
     ("provider_10", "oxylabs"),
     ("provider_11", "decodo"),
 ];
+
+/// The values of `mode`.
+pub const MODES: [Named<RouterMode>; 3] = [
+    (RouterMode::Fallback, &["fallback"]),
+    (RouterMode::First, &["first"]),
+    (RouterMode::Off, &["off"]),
+];
+/// The values of `funding`.
+pub const FUNDINGS: [Named<Funding>; 2] = [(Funding::Any, &["any"]), (Funding::Own, &["own"])];
 
 /// Time of the providers for one page unless the operator sets another: of several, the first has
 /// two thirds of it, which is what most services recommend at least.
@@ -118,11 +128,12 @@ pub fn plan(
     let provider = sent
         .as_deref()
         .and_then(|name| known_provider(name, catalog));
-    let mode = match fields.mode.as_deref().map(normal).as_deref() {
-        Some("off") => return Ok(RouterPlan::default()),
-        Some("first") => RouterMode::First,
-        _ => RouterMode::Fallback,
-    };
+    let mode = fields.mode.as_deref();
+    let mode = mode.and_then(|mode| named(&MODES, mode));
+    let mode = mode.unwrap_or(RouterMode::Fallback);
+    if mode == RouterMode::Off {
+        return Ok(RouterPlan::default());
+    }
     if mode == RouterMode::First {
         check_first(sent.as_deref(), provider.is_some(), fields.token.as_ref())?;
     }
@@ -133,14 +144,12 @@ pub fn plan(
         );
         return Err(PlanError::new("router", reason));
     }
-    let funding = match fields.funding.as_deref().map(normal).as_deref() {
-        Some("own") => Funding::Own,
-        _ => Funding::Any,
-    };
+    let funding = fields.funding.as_deref();
+    let funding = funding.and_then(|funding| named(&FUNDINGS, funding));
     Ok(RouterPlan {
         mode,
         provider,
-        funding,
+        funding: funding.unwrap_or_default(),
         token: fields.token,
         credentials: fields.credentials,
         is_pinned: false,
@@ -182,7 +191,8 @@ pub fn without_effect(
         said(&fields.provider),
         said(&fields.funding),
     );
-    if mode.as_deref() == Some("off") {
+    let named_mode = mode.as_deref().and_then(|mode| named(&MODES, mode));
+    if named_mode == Some(RouterMode::Off) {
         let others = [
             ("router.provider", provider.is_some()),
             ("router.token", fields.token.is_some()),
@@ -194,7 +204,7 @@ pub fn without_effect(
     }
     let is_known = |name: &String| known_provider(name, catalog).is_some();
     let mut idle = Vec::new();
-    if mode.is_some_and(|mode| !matches!(mode.as_str(), "first" | "fallback")) {
+    if mode.is_some() && named_mode.is_none() {
         idle.push("router.mode");
     }
     if provider.as_ref().is_some_and(|name| !is_known(name)) {
@@ -208,10 +218,10 @@ pub fn without_effect(
     if fields.token.is_some() && !provider.as_ref().is_some_and(takes_token) {
         idle.push("router.token");
     }
-    let has_no_effect = |funding: String| match funding.as_str() {
-        "own" => false,
-        "any" => is_own_only,
-        _ => true,
+    let has_no_effect = |funding: String| match named(&FUNDINGS, &funding) {
+        Some(Funding::Own) => false,
+        Some(Funding::Any) => is_own_only,
+        None => true,
     };
     if funding.is_some_and(has_no_effect) {
         idle.push("router.funding");

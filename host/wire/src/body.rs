@@ -3,7 +3,7 @@
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use trawl_plan::parameters;
+use trawl_parameters as parameters;
 
 /// Most fields of one object. All parameters together are under a hundred.
 const FIELDS_MAX: usize = 1_000;
@@ -96,12 +96,6 @@ impl std::fmt::Display for WireError {
 }
 
 impl std::error::Error for WireError {}
-
-impl de::Error for WireError {
-    fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self::body(message.to_string())
-    }
-}
 
 /// The objects of a body: one, or an array of at most `count_max`.
 ///

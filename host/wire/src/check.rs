@@ -5,10 +5,9 @@
 use serde::Deserializer;
 use serde_json::value::RawValue;
 
-use trawl_plan::parameters::{Object, Parameter, Shape, StepKind, nearest, step_kind};
+use trawl_parameters::{ITEMS_MAX, Object, Parameter, Shape, StepKind, nearest, step_kind};
 
 use super::body::{Entries, WireError};
-use super::values::ITEMS_MAX;
 
 /// Most characters of a value in an error, and of a key in a path.
 const SHOWN_CHARS_MAX: usize = 40;

@@ -10,10 +10,10 @@ use url::Url;
 use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
+use trawl_parameters::{Crawls, DomainsForm, List, Millis, ScrapeRequest, Seconds};
 use trawl_plan::crawl::{
-    Budget, CrawlPlan, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
+    Budget, CrawlPlan, DELAY_MS_MAX, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
-use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
@@ -24,17 +24,14 @@ use super::error::RequestError;
 use super::fields::{Parsed, read};
 use super::pages::{Planning, Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
-use super::request::ScrapeRequest;
 use super::secrets::{
     check_passwords, hide_webhooks, missing, redact_password, secrets_of, without_secrets,
 };
-use super::values::{DomainsForm, List, credits, filled, time};
+use super::values::{credits, filled, is_on, time};
 use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
 const SEEDS_MAX: usize = 100;
-/// Longest delay between two requests to one host. Decision D42.
-const DELAY_MS_MAX: u64 = 60_000;
 
 /// The crawls of one request.
 #[derive(Debug)]
@@ -117,7 +114,7 @@ impl CrawlRequest {
         if extra.as_ref().is_some_and(Extra::is_empty) {
             return Ok(());
         }
-        let parameters = CrawlParameters::take(&mut parsed.value, allowance)?;
+        let parameters = CrawlParameters::new(std::mem::take(&mut parsed.value.crawls), allowance)?;
         if parameters.webhook.as_ref().is_some_and(names_no_event) {
             parsed.fields.without_effect.push("webhooks");
         }
@@ -218,79 +215,53 @@ fn valid_seeds(
 
 /// The crawl parameters of one request object, with the checks that do not need the seed.
 struct CrawlParameters {
-    limit: Option<u64>,
-    depth: u16,
+    /// As they were sent, without those below.
+    sent: Crawls,
     budget: Vec<Budget>,
-    host_limit: Option<u64>,
-    follows_traps: bool,
-    anchors: bool,
-    fold: Fold,
-    ceiling: Nanodollars,
     delay: Duration,
     in_flight: usize,
     timeout: Option<Duration>,
     scope: ScopePlan,
-    sitemap: bool,
-    sitemap_only: bool,
     /// The URLs of `sitemaps`, then of `sitemap_path`.
     sitemaps: Vec<String>,
     n_listed: usize,
     webhook: Option<WebhookPlan>,
-    has_final_entry: bool,
     in_background: bool,
 }
 
 impl CrawlParameters {
-    fn take(request: &mut ScrapeRequest, allowance: &mut Allowance) -> Result<Self, PlanError> {
-        let is_on = |switch: Option<bool>| switch.unwrap_or(false);
-        let budget = request.budget.take().unwrap_or_default();
+    fn new(mut sent: Crawls, allowance: &mut Allowance) -> Result<Self, PlanError> {
+        let budget = sent.budget.take().unwrap_or_default();
         // Null is not set.
         let budget = budget.into_iter();
         let budget = budget.filter_map(|(prefix, pages)| Some((prefix, pages?)));
         let budget = budget.collect();
-        let blacklist = patterns(request.blacklist.take());
-        let whitelist = patterns(request.whitelist.take());
-        let mut sitemaps = request
-            .sitemaps
-            .take()
-            .map(|list| list.0)
-            .unwrap_or_default();
+        let blacklist = patterns(sent.blacklist.take());
+        let whitelist = patterns(sent.whitelist.take());
+        let sitemaps = sent.sitemaps.take().map(|list| list.0);
+        let mut sitemaps = sitemaps.unwrap_or_default();
         let n_listed = sitemaps.len();
-        let path = request.sitemap_path.take();
+        let path = sent.sitemap_path.take();
         sitemaps.extend(path.filter(|path| !path.trim().is_empty()));
-        let webhook = request.webhooks.take().or(request.webhook.take());
+        let webhook = sent.webhooks.take().or(sent.webhook.take());
         Ok(Self {
-            limit: request.limit.filter(|limit| *limit > 0),
-            depth: request.depth.map_or(DEPTH_DEFAULT, |depth| {
-                u16::try_from(depth).unwrap_or(u16::MAX)
-            }),
             budget: crawl::budgets(&budget)?,
-            host_limit: request.host_limit.filter(|limit| *limit > 0),
-            follows_traps: is_on(request.follow_traps),
-            anchors: is_on(request.anchors),
-            fold: Fold {
-                canonical: is_on(request.fold_canonical),
-                equal: is_on(request.fold_equal),
-            },
-            ceiling: credits(request.max_credits_allowed),
-            delay: delay(request.delay.as_ref())?,
-            in_flight: in_flight(request.concurrency_limit)?,
-            timeout: timeout(request.crawl_timeout.as_ref())?,
+            delay: delay(sent.delay.as_ref())?,
+            in_flight: in_flight(sent.concurrency_limit)?,
+            timeout: timeout(sent.crawl_timeout.as_ref())?,
             scope: ScopePlan {
-                subdomains: is_on(request.subdomains),
-                tld: is_on(request.tld),
-                below_seed: is_on(request.below_seed),
-                external: external(request.external_domains.take(), allowance)?,
+                subdomains: is_on(sent.subdomains),
+                tld: is_on(sent.tld),
+                below_seed: is_on(sent.below_seed),
+                external: external(sent.external_domains.take(), allowance)?,
                 blacklist: Patterns::read("blacklist", &blacklist, allowance)?,
                 whitelist: Patterns::read("whitelist", &whitelist, allowance)?,
             },
-            sitemap: is_on(request.sitemap),
-            sitemap_only: is_on(request.sitemap_only),
             sitemaps,
             n_listed,
             webhook: webhook.as_ref().map(webhook_plan).transpose()?,
-            has_final_entry: is_on(request.final_entry),
-            in_background: is_on(request.run_in_background),
+            in_background: is_on(sent.run_in_background),
+            sent,
         })
     }
 
@@ -301,26 +272,33 @@ impl CrawlParameters {
         allowance: &mut Allowance,
     ) -> Result<CrawlPlan, PlanError> {
         let sitemaps = self.sitemap_urls(&seed, &roots, allowance)?;
+        let sent = self.sent;
+        let only = is_on(sent.sitemap_only);
         Ok(CrawlPlan {
-            limit: self.limit,
-            depth: self.depth,
+            limit: sent.limit.filter(|limit| *limit > 0),
+            depth: sent.depth.map_or(DEPTH_DEFAULT, |depth| {
+                u16::try_from(depth).unwrap_or(u16::MAX)
+            }),
             budget: self.budget,
-            host_limit: self.host_limit,
-            follows_traps: self.follows_traps,
-            anchors: self.anchors,
-            fold: self.fold,
-            ceiling: self.ceiling,
+            host_limit: sent.host_limit.filter(|limit| *limit > 0),
+            follows_traps: is_on(sent.follow_traps),
+            anchors: is_on(sent.anchors),
+            fold: Fold {
+                canonical: is_on(sent.fold_canonical),
+                equal: is_on(sent.fold_equal),
+            },
+            ceiling: credits(sent.max_credits_allowed),
             delay: self.delay,
             in_flight: self.in_flight,
             timeout: self.timeout,
             scope: self.scope,
             sitemap: SitemapPlan {
-                is_used: self.sitemap || self.sitemap_only || !sitemaps.is_empty(),
-                only: self.sitemap_only,
+                is_used: is_on(sent.sitemap) || only || !sitemaps.is_empty(),
+                only,
                 addresses: sitemaps,
             },
             webhook: self.webhook,
-            has_final_entry: self.has_final_entry,
+            has_final_entry: is_on(sent.final_entry),
             in_background: self.in_background,
             named: None,
             seed,
@@ -396,8 +374,8 @@ fn is_whole_url(written: &str) -> bool {
     begins(b"http://") || begins(b"https://")
 }
 
-fn delay(sent: Option<&Value>) -> Result<Duration, PlanError> {
-    let time = time("delay", sent, Unit::Millis)?.unwrap_or_default();
+fn delay(sent: Option<&Millis>) -> Result<Duration, PlanError> {
+    let time = time("delay", sent)?.unwrap_or_default();
     if time > Duration::from_millis(DELAY_MS_MAX) {
         let reason = format!("must be 0 to {DELAY_MS_MAX} milliseconds");
         return Err(PlanError::new("delay", reason));
@@ -413,8 +391,8 @@ fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
 }
 
 /// Decision D38: a crawl needs some time, so zero means no timeout.
-fn timeout(sent: Option<&Value>) -> Result<Option<Duration>, PlanError> {
-    let time = time("crawl_timeout", sent, Unit::Seconds)?;
+fn timeout(sent: Option<&Seconds>) -> Result<Option<Duration>, PlanError> {
+    let time = time("crawl_timeout", sent)?;
     Ok(time.filter(|time| !time.is_zero()))
 }
 

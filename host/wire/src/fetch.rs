@@ -2,21 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use trawl_model::Terms;
-use trawl_plan::duration::{self, Unit};
+use trawl_parameters::{Cache, CacheForm, Cookie, CookieForm, CookiesForm, Pages, Seconds};
 use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
 
 use super::defaults::RequestDefaults;
-use super::request::ScrapeRequest;
-use super::values::{CacheForm, CookieForm, CookiesForm, filled, time};
+use super::values::{filled, time};
 use super::verb::Verb;
 
 /// The fetch plan of a request object. Takes its headers, cookies and cache settings.
 /// `without_effect` gets the names of parameters whose pool is not configured.
 pub(crate) fn fetch_plan(
-    request: &mut ScrapeRequest,
+    request: &mut Pages,
     verb: Verb,
     defaults: RequestDefaults<'_>,
     without_effect: &mut Vec<&'static str>,
@@ -60,9 +57,9 @@ pub(crate) fn fetch_plan(
 }
 
 /// A bare number is seconds or milliseconds, by its size; another form is exact.
-fn page_timeout(sent: Option<&Value>) -> Result<Duration, PlanError> {
-    let number = sent.and_then(duration::number);
-    let exact = time("request_timeout", sent, Unit::Seconds)?;
+fn page_timeout(sent: Option<&Seconds>) -> Result<Duration, PlanError> {
+    let number = sent.and_then(Seconds::number);
+    let exact = time("request_timeout", sent)?;
     Ok(match (number, exact) {
         (None, Some(exact)) => fetching::exact_timeout(exact),
         (number, _) => fetching::page_timeout(number),
@@ -99,7 +96,7 @@ fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError
 fn cookie(form: CookieForm) -> Result<Vec<(String, String)>, PlanError> {
     match form {
         CookieForm::Line(line) => credentials::cookie_line(&line),
-        CookieForm::Pair { name, value } => {
+        CookieForm::Pair(Cookie { name, value }) => {
             let pair = name.zip(value).ok_or_else(|| {
                 let reason = "has no `name` or no `value`, send both";
                 PlanError::new("cookies", reason)
@@ -113,14 +110,14 @@ fn cache(form: Option<CacheForm>) -> Result<CachePlan, PlanError> {
     Ok(match form {
         None => fetching::cache(true, None),
         Some(CacheForm::Switch(is_on)) => fetching::cache(is_on, None),
-        Some(CacheForm::Parts {
+        Some(CacheForm::Parts(Cache {
             max_age,
             allow_stale,
             skip_browser,
-        }) => CachePlan {
+        })) => CachePlan {
             allow_stale: allow_stale.unwrap_or(false),
             skip_browser: skip_browser.unwrap_or(false),
-            ..fetching::cache(true, time("cache.max_age", max_age.as_ref(), Unit::Millis)?)
+            ..fetching::cache(true, time("cache.max_age", max_age.as_ref())?)
         },
     })
 }

@@ -3,7 +3,7 @@
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-use trawl_plan::parameters::{Parameter, Shape};
+use trawl_parameters::{Parameter, Shape};
 
 use super::body::WireError;
 use super::error::RequestError;
@@ -95,7 +95,7 @@ fn string(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use trawl_plan::parameters::find;
+    use trawl_parameters::find;
 
     use super::*;
 

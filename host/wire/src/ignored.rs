@@ -1,11 +1,10 @@
 //! Which parameters of a request have no effect. Decision D37.
 
 use trawl_model::Terms;
-use trawl_plan::parameters::{
-    self, Effect, Needs, RequestFacts, Route, RouteDependent, is_within, nearest,
-};
+use trawl_parameters::{self as parameters, Route, nearest};
 use trawl_plan::{
-    Engine, FetchPlan, Format, Ignored, OutputPlan, Pipeline, RenderPlan, RouterMode, RouterPlan,
+    Effect, Engine, FetchPlan, Format, Ignored, Needs, OutputPlan, Pipeline, RenderPlan,
+    RequestFacts, RouteDependent, RouterMode, RouterPlan, is_within,
 };
 
 use super::check::SentFields;

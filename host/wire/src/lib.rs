@@ -1,13 +1,13 @@
 //! The wire format: the JSON that callers send and receive.
 //!
 //! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field
-//! into a type that mirrors it (`ScrapeRequest`, `TransformRequest`, the pipelines' own
-//! parameters). On the way `check` compares each field with the tables of
-//! `trawl_plan::parameters`, so that an error names the path and unknown keys are listed. Then
-//! [`scrape_plan`], [`crawl_request`] and [`transform_plan`] resolve defaults and check values;
-//! after them nothing asks whether a parameter was set. What a request does not say comes from
-//! [`RequestDefaults`]. Parameters without effect are collected for the header
-//! `X-Ignored-Parameters` (`ignored`), or left to the page.
+//! into a type that the tables of `trawl_parameters` make (`ScrapeRequest`, `TransformRequest`,
+//! `PipelineRequest`). On the way `check` compares each value with its row, so that an error names
+//! the path and unknown keys are listed. Then [`scrape_plan`], [`crawl_request`] and
+//! [`transform_plan`] resolve defaults and check values; after them nothing asks whether a
+//! parameter was set. What a request does not say comes from [`RequestDefaults`]. Parameters
+//! without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or left to the
+//! page.
 //!
 //! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
 //! read them back through the same type.
@@ -35,7 +35,6 @@ mod pages;
 mod pipeline;
 mod plans;
 mod rendering;
-mod request;
 mod schema;
 mod secrets;
 mod transform;
@@ -43,8 +42,6 @@ mod unlimited;
 mod values;
 mod verb;
 
-#[cfg(test)]
-mod described;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]

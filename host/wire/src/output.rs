@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use trawl_parameters::{ChunkingForm, FormatNames, Outputs, ScrapeRequest};
 use trawl_plan::output::{self, FORMAT_DEFAULT, PruneOptions};
 use trawl_plan::{
     Allowance, Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError,
@@ -9,20 +10,20 @@ use trawl_plan::{
 };
 
 use super::rendering;
-use super::request::ScrapeRequest;
-use super::values::{ChunkingForm, FormatNames, filled};
+use super::values::{filled, is_on};
 use super::verb::Verb;
 
 /// The output plan of a request object. `without_effect` gets the names of parameters whose
 /// plugin is not loaded.
 pub(crate) fn output_plan(
-    mut request: ScrapeRequest,
+    request: ScrapeRequest,
     verb: Verb,
     catalog: &dyn Catalog,
     allowance: &mut Allowance,
     without_effect: &mut Vec<&'static str>,
 ) -> Result<OutputPlan, PlanError> {
     let screenshot = rendering::screenshot_format(&request, verb);
+    let mut request = request.outputs;
     if verb == Verb::Screenshot && !rendering::names_only(request.return_format.as_ref()) {
         without_effect.push("return_format");
     }
@@ -82,7 +83,7 @@ fn idle_key(rule: &Map<String, serde_json::Value>) -> Option<&'static str> {
 
 /// The formats of `content`, and whether it is one format rather than an object of them.
 fn formats(
-    request: &mut ScrapeRequest,
+    request: &mut Outputs,
     screenshot: &Format,
     catalog: &dyn Catalog,
 ) -> Result<(Vec<FormatChoice>, bool), PlanError> {
@@ -117,7 +118,7 @@ struct NamedPlugins {
 
 impl NamedPlugins {
     fn take(
-        request: &mut ScrapeRequest,
+        request: &mut Outputs,
         catalog: &dyn Catalog,
         without_effect: &mut Vec<&'static str>,
     ) -> Self {
@@ -144,7 +145,7 @@ impl NamedPlugins {
     }
 }
 
-fn prune(request: &ScrapeRequest) -> PruneOptions {
+fn prune(request: &Outputs) -> PruneOptions {
     PruneOptions {
         root_selector: filled(request.root_selector.as_deref()).map(str::to_owned),
         exclude_selector: filled(request.exclude_selector.as_deref()).map(str::to_owned),
@@ -187,8 +188,4 @@ fn links_only(plan: OutputPlan) -> OutputPlan {
         chunking: None,
         ..plan
     }
-}
-
-fn is_on(switch: Option<bool>) -> bool {
-    switch.unwrap_or(false)
 }

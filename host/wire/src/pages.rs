@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use trawl_model::{Nanodollars, PageFailure, Terms};
+use trawl_parameters::{Pages, Route, Router, ScrapeRequest, all, nearest};
 use trawl_plan::address::Target;
-use trawl_plan::parameters::{RequestFacts, Route, all, nearest};
 use trawl_plan::{
     Allowance, Engine, FetchPlan, Ignored, OutputPlan, PAGES_MAX, PagePlan, PlanError, RefusedPage,
-    RenderPlan, RouteDependent, RouterPlan, ScrapePlan, WithPassword, address, fetching, router,
+    RenderPlan, RequestFacts, RouteDependent, RouterPlan, ScrapePlan, WithPassword, address,
+    fetching, router,
 };
 
 use super::body::objects;
@@ -20,8 +21,7 @@ use super::fields::{Parsed, read};
 use super::ignored::{self, Service};
 use super::output::output_plan;
 use super::rendering;
-use super::request::ScrapeRequest;
-use super::values::{RouterForm, credits};
+use super::values::credits;
 use super::verb::Verb;
 
 /// The plan of a request body: one object, or an array of them.
@@ -113,7 +113,7 @@ pub(crate) fn page_plans(
         value: mut request,
         mut fields,
     } = parsed;
-    let urls = request.url.take().unwrap_or_default();
+    let urls = request.pages.url.take().unwrap_or_default();
     let urls = split_urls(&urls, purpose, &fields)?;
     let targets = urls.into_iter().map(|url| (url, address::parse(url)));
     let targets: Vec<SentUrl<'_>> = targets.collect();
@@ -156,18 +156,18 @@ impl Common {
         fields: &mut SentFields,
     ) -> Result<Self, PlanError> {
         let (verb, context) = (planning.verb, planning.context);
-        let engine = match (fetching::engine(request.request.as_deref())?, verb) {
+        let engine = match (fetching::engine(request.pages.request.as_deref())?, verb) {
             (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
             (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
         };
         let screenshot = rendering::screenshot(&request, verb)?;
-        let router = Arc::new(router_plan(&mut request, context, fields)?);
-        let ceiling = credits(request.max_credits_per_page);
+        let router = Arc::new(router_plan(&mut request.pages, context, fields)?);
+        let ceiling = credits(request.pages.max_credits_per_page);
         // Decision D43.
-        request.respect_robots.get_or_insert(is_crawl);
-        let render = Arc::new(rendering::plan(&mut request, screenshot)?);
+        request.pages.respect_robots.get_or_insert(is_crawl);
+        let render = Arc::new(rendering::plan(&mut request.browser, screenshot)?);
         let idle = &mut fields.without_effect;
-        let fetch = fetch_plan(&mut request, verb, context.defaults, idle)?;
+        let fetch = fetch_plan(&mut request.pages, verb, context.defaults, idle)?;
         let output = output_plan(request, verb, context.catalog, planning.allowance, idle)?;
         Ok(Self {
             engine,
@@ -229,11 +229,11 @@ impl Common {
 
 /// The router plan of a request object. Takes its `router`. `fields` gets the keys without effect.
 fn router_plan(
-    request: &mut ScrapeRequest,
+    request: &mut Pages,
     context: PlanContext<'_>,
     fields: &mut SentFields,
 ) -> Result<RouterPlan, PlanError> {
-    let query = request.router.take().map(RouterForm::into_query);
+    let query = request.router.take().map(Router::into_options);
     // Decision D102: pages of the Unlimited plan are not paid by the operator's keys.
     let is_own_only = context.defaults.terms == Terms::Unlimited;
     if let Some(query) = &query {

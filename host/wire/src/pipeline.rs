@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use trawl_model::Discovered;
-use trawl_plan::parameters::{self, Parameter, Route, Routes};
+use trawl_parameters::{
+    self as parameters, FormatNames, Parameter, PipelineRequest, Pipelines, Route, ScrapeRequest,
+};
 use trawl_plan::text_urls;
 use trawl_plan::{
     AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind, path_of_pointer,
@@ -18,9 +19,8 @@ use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fields::{Parsed, read};
 use super::left_out::LeftOut;
-use super::request::ScrapeRequest;
 use super::secrets::{hide_webhooks, missing, without_credentials, without_marks};
-use super::values::{FormatNames, filled};
+use super::values::filled;
 
 /// Most bytes of `text`, decoded from JSON. Spec S22.
 const TEXT_BYTES_MAX: usize = 10_000_000;
@@ -32,30 +32,6 @@ const TEXT: &str = "text";
 /// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record
 /// separator", which no prose contains.
 const LISTED: char = '\u{1e}';
-/// Parameters of pipelines in addition to a crawl's. Each pipeline uses some of them.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct PipelineRequest {
-    /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for
-    /// `filter-links`.
-    prompt: Option<String>,
-    /// The same under another name; `prompt` wins.
-    custom_prompt: Option<String>,
-    /// The configured model's name; any other has no effect.
-    model: Option<String>,
-    /// `crawl-text`: text, markdown or HTML with URLs in it, at most 10,000,000 bytes.
-    text: Option<String>,
-    /// `label`: the labels to choose from.
-    labels: Option<Value>,
-    /// `extract-qa`, `label`, `filter-links`: most results.
-    count: Option<Value>,
-    /// `filter-links`: content types of the linked pages, one or several.
-    content_type: Option<Value>,
-    /// `filter-links`: minimum score of a relevant link, 0 to 1.
-    threshold: Option<Value>,
-    /// `extract-contacts`: the default country (ISO 3166) for telephone numbers without a calling
-    /// code.
-    country: Option<Value>,
-}
 
 /// What a pipeline adds to its crawl.
 #[derive(Debug)]
@@ -77,13 +53,14 @@ impl Extra {
         context: PlanContext<'_>,
     ) -> Result<Self, RequestError> {
         let own: Parsed<PipelineRequest> = read(object)?;
-        let is_own = |name: &str| parameters::find(name).is_some_and(is_of_pipelines);
+        let mut sent = own.value.pipelines;
+        let is_own = |name: &str| parameters::find(name).is_some_and(Parameter::is_of_pipelines);
         parsed
             .fields
             .unknown
             .retain(|unknown| !is_own(&unknown.path));
         let model = context.defaults.model;
-        let named = filled(own.value.model.as_deref()).map(str::trim);
+        let named = filled(sent.model.as_deref()).map(str::trim);
         let is_ours = named.is_none_or(|name| model.is_some_and(|model| model.name == name));
         if !is_ours {
             parsed.fields.without_effect.push(MODEL);
@@ -94,19 +71,18 @@ impl Extra {
         fields.splice(0..0, own_present);
         if pipeline.is_joined() {
             // The joined result is the response, so there is no background crawl.
-            parsed.value.run_in_background = None;
+            parsed.value.crawls.run_in_background = None;
         }
-        let mut request = own.value;
         let mut extra = Self {
             analyst: None,
             found: None,
-            in_background: parsed.value.run_in_background == Some(true),
+            in_background: parsed.value.crawls.run_in_background == Some(true),
         };
         if let Some(name) = pipeline.analyst() {
             if !context.catalog.has(PluginKind::Analyst, name) {
                 return Err(RequestError::NotLoaded(name));
             }
-            let options = options(pipeline, &mut request)?;
+            let options = options(pipeline, &mut sent)?;
             let size = model.map(|model| model.size);
             let choice = AnalystChoice::new("prompt", name, options, size, context.catalog);
             extra.analyst = Some(choice.map_err(by_parameter)?);
@@ -115,7 +91,7 @@ impl Extra {
             only_findings(parsed);
         }
         if pipeline == Pipeline::CrawlText {
-            extra.read_text(request.text.take(), parsed)?;
+            extra.read_text(sent.text.take(), parsed)?;
         }
         Ok(extra)
     }
@@ -137,12 +113,12 @@ impl Extra {
         };
         let request = &mut parsed.value;
         // Decision D70: only the pages that the text names, unless the caller sets a depth.
-        request.depth.get_or_insert(0);
+        request.crawls.depth.get_or_insert(0);
         // A text written by a third party must not decide which origins get the caller's secrets.
-        request.headers = None;
-        request.cookies = None;
+        request.pages.headers = None;
+        request.pages.cookies = None;
         let first = found.iter().next().map(|(url, _)| url.to_owned());
-        request.url = first;
+        request.pages.url = first;
         self.found = Some(Arc::new(found));
         Ok(())
     }
@@ -224,11 +200,6 @@ fn url_count(n_urls: usize, n_left_out: u64) -> String {
     }
 }
 
-/// Whether only pipelines use a parameter: it is one of [`PipelineRequest`].
-fn is_of_pipelines(row: &Parameter) -> bool {
-    Routes::PIPELINES.has_all(row.routes)
-}
-
 /// Whether a pipeline uses a parameter.
 fn uses(pipeline: Pipeline, name: &str) -> bool {
     let row = parameters::find(name);
@@ -239,7 +210,7 @@ fn uses(pipeline: Pipeline, name: &str) -> bool {
 /// `/count`, and the analyst's own begins with it in backticks.
 fn by_parameter(refusal: PlanError) -> PlanError {
     let reason = refusal.reason.as_str();
-    for row in parameters::all().filter(|row| is_of_pipelines(row)) {
+    for row in parameters::all().filter(|row| row.is_of_pipelines()) {
         if let Some(own) = reason.strip_prefix(&format!("`{}`: ", row.name)) {
             return PlanError::new(row.name, own);
         }
@@ -257,10 +228,7 @@ fn by_parameter(refusal: PlanError) -> PlanError {
 }
 
 /// The options object of a pipeline's analyst.
-fn options(
-    pipeline: Pipeline,
-    request: &mut PipelineRequest,
-) -> Result<Map<String, Value>, PlanError> {
+fn options(pipeline: Pipeline, request: &mut Pipelines) -> Result<Map<String, Value>, PlanError> {
     let mut options = Map::new();
     let prompt = filled(request.prompt.as_deref()).or(filled(request.custom_prompt.as_deref()));
     if let Some(prompt) = prompt {
@@ -287,7 +255,7 @@ fn options(
 
 /// The pages of a joined pipeline have no content: only their findings are used.
 fn only_findings(parsed: &mut Parsed<ScrapeRequest>) {
-    parsed.value.return_format = Some(FormatNames::One("empty".to_owned()));
-    parsed.value.format_options = None;
-    parsed.value.chunking_alg = None;
+    parsed.value.outputs.return_format = Some(FormatNames::One("empty".to_owned()));
+    parsed.value.outputs.format_options = None;
+    parsed.value.outputs.chunking_alg = None;
 }

@@ -2,15 +2,14 @@
 
 use serde_json::Map;
 
-use trawl_plan::duration::Unit;
+use trawl_parameters::{Browser, Clip, FormatNames, ScrapeRequest};
 use trawl_plan::render::RenderOptions;
 use trawl_plan::{
     ClipRect, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
 };
 
 use super::check::{Unknown, path_key};
-use super::request::ScrapeRequest;
-use super::values::{ClipForm, FormatNames, time};
+use super::values::{is_on, time};
 use super::verb::Verb;
 
 /// Name of the screenshot format.
@@ -18,16 +17,15 @@ const SCREENSHOT: &str = "screenshot";
 
 /// The render plan of a request object.
 pub(crate) fn plan(
-    request: &mut ScrapeRequest,
+    request: &mut Browser,
     screenshot: Option<Picture>,
 ) -> Result<RenderPlan, PlanError> {
-    let is_on = |switch: Option<bool>| switch.unwrap_or(false);
     RenderPlan::new(RenderOptions {
         evaluate_on_new_document: request.evaluate_on_new_document.take(),
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
         wait_for: request.wait_for.take().map(Into::into),
-        scroll: time("scroll", request.scroll.as_ref(), Unit::Millis)?,
+        scroll: time("scroll", request.scroll.as_ref())?,
         viewport: request.viewport.take(),
         load: LoadPlan {
             block_ads: is_on(request.block_ads),
@@ -65,14 +63,14 @@ pub(crate) fn screenshot(
     verb: Verb,
 ) -> Result<Option<Picture>, PlanError> {
     // Wrong pixels are refused where they would have no effect, too.
-    let clip = request.clip.as_ref().map(clip).transpose()?;
-    let is_named = verb != Verb::Links && names_screenshot(request.return_format.as_ref());
+    let clip = request.browser.clip.as_ref().map(clip).transpose()?;
+    let is_named = verb != Verb::Links && names_screenshot(request.outputs.return_format.as_ref());
     if verb != Verb::Screenshot && !is_named {
         return Ok(None);
     }
     Ok(Some(Picture {
-        full_page: request.full_page.unwrap_or(true),
-        omit_background: request.omit_background.unwrap_or(false),
+        full_page: request.browser.full_page.unwrap_or(true),
+        omit_background: request.browser.omit_background.unwrap_or(false),
         clip,
     }))
 }
@@ -98,7 +96,7 @@ pub(crate) fn names_only(form: Option<&FormatNames>) -> bool {
     }
 }
 
-fn clip(form: &ClipForm) -> Result<ClipRect, PlanError> {
+fn clip(form: &Clip) -> Result<ClipRect, PlanError> {
     if form.width == 0 || form.height == 0 {
         return Err(PlanError::new(
             "clip",
@@ -117,10 +115,10 @@ fn clip(form: &ClipForm) -> Result<ClipRect, PlanError> {
 /// too where the screenshot is the whole content.
 pub(crate) fn screenshot_format(request: &ScrapeRequest, verb: Verb) -> Format {
     let names_bytes = matches!(
-        &request.return_format,
+        &request.outputs.return_format,
         Some(FormatNames::One(name)) if name.trim().eq_ignore_ascii_case("bytes")
     );
-    if request.binary.unwrap_or(false) || verb == Verb::Screenshot && names_bytes {
+    if request.browser.binary.unwrap_or(false) || verb == Verb::Screenshot && names_bytes {
         Format::ScreenshotBytes
     } else {
         Format::Screenshot

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use trawl_parameters::{
+    self as parameters, HEADER_VALUE_PATTERN, ITEMS_MAX, Object, Parameter, Range, Route, STEPS,
+    Shape, StepKind, TextRule, text_rule,
+};
 use trawl_plan::Pipeline;
-use trawl_plan::parameters::{self, Object, Parameter, Range, Route, STEPS, Shape, StepKind};
-
-use super::values::ITEMS_MAX;
 
 /// Where the schemas are in the document.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -13,8 +14,6 @@ const COMPONENTS: &str = "#/components/schemas/";
 const STEP: &str = "Step";
 /// The parameter that the path of `/fetch` has.
 const URL: &str = "url";
-/// The schema of `chunking_alg`, to which the document adds the loaded chunkers.
-const CHUNKING: &str = "ChunkingForm";
 
 /// A request object: the name of its schema, the route whose parameters it has, and an example.
 struct Request {
@@ -205,38 +204,38 @@ fn object(object: &Object) -> Value {
 }
 
 /// The name and the schema of a value that has one of its own: generated clients name a type after
-/// it. Choices of which others are refused, and objects whose keys the caller or a plugin chooses.
+/// it. It is that of the row, or an object whose keys the caller or a plugin chooses.
 fn own_schema(row: &Parameter) -> Option<(String, Value)> {
-    let named = |name: &str, schema: Value| Some((name.to_owned(), schema));
-    match &row.shape {
-        _ if row.name == "chunking_alg" => named(
-            CHUNKING,
-            json!({
-                "description": "The name of a chunker, or an object with it as `type` and the chunker's options.",
-                "oneOf": [{"type": "string"}, {"type": "object"}],
-            }),
-        ),
-        Shape::Name(choices) if row.name == "request" => {
+    let (name, schema) = match (row.schema, &row.shape) {
+        (Some(own), Shape::Name(choices)) => {
             let names = choices
                 .iter()
                 .flat_map(|choice| std::iter::once(&choice.name).chain(choice.aliases));
             let names: Vec<_> = names.collect();
-            let text = "An engine; upper case is accepted, too.";
-            named(
-                "Engine",
-                json!({"type": "string", "enum": names, "description": text}),
-            )
+            let schema = json!({"type": "string", "enum": names, "description": own.doc});
+            (own.name.to_owned(), schema)
         }
-        Shape::Map(..) | Shape::Options(_) => {
+        // The document adds the forms that loaded plugins have.
+        (Some(own), Shape::Either(shapes)) => {
+            let types = shapes
+                .iter()
+                .map(|form| json!({"type": shape(form)["type"]}));
+            let types: Vec<_> = types.collect();
+            let schema = json!({"description": own.doc, "oneOf": types});
+            (own.name.to_owned(), schema)
+        }
+        (Some(own), of) => (own.name.to_owned(), described(shape(of), own.doc)),
+        (None, Shape::Map(..) | Shape::Options(_)) => {
             let mut schema = shape(&row.shape);
             if row.name == "headers" {
                 schema["propertyNames"] = json!({"pattern": format!("^{TOKEN}+$")});
-                schema["additionalProperties"]["pattern"] = HEADER_VALUE.into();
+                schema["additionalProperties"]["pattern"] = HEADER_VALUE_PATTERN.into();
             }
-            named(&in_camel_case(row.name), schema)
+            (in_camel_case(row.name), schema)
         }
-        _ => None,
-    }
+        (None, _) => return None,
+    };
+    Some((name, schema))
 }
 
 /// `format_options` as `FormatOptions`.
@@ -274,7 +273,7 @@ fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
     if !matches!(row.default, "not set" | "required" | "none") {
         text = format!("{text} Default: {}.", row.default);
     }
-    let needs = row.needs.to_string();
+    let needs = row.condition();
     if !needs.is_empty() {
         text = format!("{text} It has an effect {needs}.");
     }
@@ -360,33 +359,13 @@ fn shape(of: &Shape) -> Value {
 
 /// A character of a header's name. RFC 9110 section 5.6.2.
 const TOKEN: &str = "[!#$%&'*+.^_`|~0-9A-Za-z-]";
-/// A header's value, as `trawl_model::header` checks it.
-const HEADER_VALUE: &str = r"^[^\x00-\x08\x0A-\x1F\x7F]*$";
-/// A cookie's name.
-const COOKIE_NAME: &str = r"[^=;\x00-\x1F\x7F-\x9F]*";
-/// A cookie's value.
-const COOKIE_VALUE: &str = r"[^;\x00-\x1F\x7F-\x9F]*";
 
-/// A text with the part of its rules that a schema can express: by the words that the tables use
-/// for it. What needs a parser has a `format` of ours.
+/// A text with the part of its rules that a schema can express.
 fn text(what: &str) -> Value {
-    let schema = match what {
-        "one URL, or several separated by commas" => json!({"pattern": r"[^\s,]"}),
-        "header value" | "language tag" => json!({ "pattern": HEADER_VALUE }),
-        "two letters" => json!({"pattern": r"^\s*([A-Za-z]{2})?\s*$"}),
-        "`a=b`" | "`a=b; c=d`" => {
-            let one = format!(r"\s*{COOKIE_NAME}={COOKIE_VALUE}(;|$)");
-            json!({"pattern": format!(r"^({one}|\s*;)*\s*$")})
-        }
-        "name" => json!({"pattern": format!("^{COOKIE_NAME}$")}),
-        "value" => json!({"pattern": format!("^{COOKIE_VALUE}$")}),
-        "CSS selector" => json!({"format": "css-selector"}),
-        "regular expression" => json!({"format": "regular-expression"}),
-        "path prefix or regular expression" => json!({"format": "path-or-expression"}),
-        "host or regular expression" => json!({"format": "host-or-expression"}),
-        "path or URL" => json!({"format": "path-or-url"}),
-        "URL" => json!({"format": "url"}),
-        _ => json!({}),
+    let schema = match text_rule(what) {
+        Some(TextRule::Pattern(pattern)) => json!({ "pattern": pattern }),
+        Some(TextRule::Format(format)) => json!({ "format": format }),
+        None => json!({}),
     };
     let mut schema = described(schema, what);
     schema["type"] = "string".into();
@@ -566,12 +545,17 @@ mod tests {
     fn a_crawl_that_waits_takes_its_secrets() {
         let resumption = &request_schemas()["ResumeRequest"]["properties"];
         let names: Vec<_> = resumption.as_object().into_iter().flatten().collect();
-        let names: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
-        let mut expected = crate::secrets::FIELDS.to_vec();
-        expected.sort_unstable();
-        let mut sorted = names.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, expected);
+        let mut names: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        let expected = [
+            "automation_scripts",
+            "cookies",
+            "evaluate_on_new_document",
+            "execution_scripts",
+            "headers",
+            "router",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

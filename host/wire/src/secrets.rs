@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use trawl_model::secret::Secret;
+use trawl_parameters as parameters;
 use trawl_plan::{PagePlan, PlanError, address, credentials};
 
 use super::body::WireError;
@@ -18,26 +19,30 @@ const HEADERS: &str = "headers";
 const COOKIES: &str = "cookies";
 const ROUTER: &str = "router";
 const CREDENTIALS: &str = "credentials";
-/// What a browser runs and types may contain a password, so all of it counts as secret.
-const SCRIPTS: [&str; 3] = [
-    "evaluate_on_new_document",
-    "automation_scripts",
-    "execution_scripts",
-];
-/// Fields that may hold secrets. A resume takes only these from its body, so that the crawl stays
-/// the same.
-pub(crate) const FIELDS: [&str; 6] = [HEADERS, COOKIES, ROUTER, SCRIPTS[0], SCRIPTS[1], SCRIPTS[2]];
 /// Names under which a webhook's URL is sent.
 const WEBHOOKS: [&str; 2] = ["webhooks", "webhook"];
 const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];
 const DOMAINS: &str = "external_domains";
 const PATTERNS: [&str; 2] = ["whitelist", "blacklist"];
 
+/// Parameters that may hold secrets, by their rows. A resume takes only these from its body, so
+/// that the crawl stays the same.
+fn fields() -> impl Iterator<Item = &'static str> {
+    let rows = parameters::all().filter(|row| row.is_secret);
+    rows.map(|row| row.name)
+}
+
+/// Those of which nothing is stored. What a browser runs and types may contain a password, so all
+/// of it counts as secret; of headers and the router some keys do.
+fn whole_fields() -> impl Iterator<Item = &'static str> {
+    fields().filter(|field| ![HEADERS, ROUTER].contains(field))
+}
+
 /// The request object without its secrets, which must never be stored. Null takes the place of
 /// one, so that a resume that lacks it can be refused.
 pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
     let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
-    for field in [&[COOKIES][..], &SCRIPTS].concat() {
+    for field in whole_fields() {
         blank(&mut request, field);
     }
     if let Some(Value::Object(headers)) = request.get_mut(HEADERS) {
@@ -140,7 +145,7 @@ pub(crate) fn hide_webhooks(request: &mut Map<String, Value>) {
 
 /// Removes the marks of secrets that were left out.
 pub(crate) fn without_marks(request: &mut Map<String, Value>) {
-    for field in [&[COOKIES][..], &SCRIPTS].concat() {
+    for field in whole_fields() {
         if request.get(field).is_some_and(Value::is_null) {
             request.remove(field);
         }
@@ -164,7 +169,7 @@ pub(crate) fn without_marks(request: &mut Map<String, Value>) {
 /// `router.credentials.PROVIDER2_API_KEY`.
 pub(crate) fn missing(request: &Map<String, Value>) -> Vec<String> {
     let mut paths = Vec::new();
-    for field in FIELDS {
+    for field in fields() {
         match request.get(field) {
             Some(Value::Null) => paths.push(field.to_owned()),
             Some(Value::Object(parts)) if field == HEADERS || field == ROUTER => {
@@ -205,7 +210,7 @@ pub fn with_secrets(
         .map_err(|_| PlanError::new("id", "the stored request of this crawl cannot be read"))?;
     let waited = !missing(&request).is_empty();
     let mut n_sent = 0;
-    for field in FIELDS {
+    for field in fields() {
         let Some(new) = sent.remove(field).filter(|value| !is_blank(value)) else {
             continue;
         };
@@ -220,12 +225,12 @@ pub fn with_secrets(
     // A request of an earlier version has no marks: it waits for at least one secret.
     let lacks_all = needs_secrets && !waited && n_sent == 0;
     let missing = missing(&request);
-    if let Some(field) = FIELDS.into_iter().find(|field| {
+    if let Some(field) = fields().find(|field| {
         let first = missing.first();
         first.is_some_and(|path| path.starts_with(field)) || lacks_all
     }) {
         let names = match missing.as_slice() {
-            [] => FIELDS.join("`, `"),
+            [] => fields().collect::<Vec<_>>().join("`, `"),
             missing => missing.join("`, `"),
         };
         let reason = format!(
@@ -240,8 +245,7 @@ pub fn with_secrets(
 /// long as its crawl waits in this process. A password of the seeds is among them.
 pub(crate) fn secrets_of(object: &str, seeds: &[PagePlan]) -> Secret {
     let mut request: Map<String, Value> = serde_json::from_str(object).unwrap_or_default();
-    let fields = FIELDS.iter();
-    let fields = fields.filter_map(|field| Some(((*field).to_owned(), request.remove(*field)?)));
+    let fields = fields().filter_map(|field| Some((field.to_owned(), request.remove(field)?)));
     let mut secrets: Map<String, Value> = fields.collect();
     if let Some(password) = seeds.first().and_then(authorization) {
         let headers = secrets.entry(HEADERS);

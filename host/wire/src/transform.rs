@@ -2,10 +2,8 @@
 
 use base64::Engine as _;
 use bytes::Bytes;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use trawl_plan::parameters::Route;
+use trawl_parameters::{Route, ScrapeRequest, SourceForm, TransformItem, TransformRequest};
 use trawl_plan::{Allowance, Catalog, Ignored, PlanError, TransformPlan, TransformSource, address};
 
 use super::body::{WireError, objects};
@@ -14,8 +12,6 @@ use super::error::RequestError;
 use super::fields::read;
 use super::ignored;
 use super::output::output_plan;
-use super::request::ScrapeRequest;
-use super::values::{ChunkingForm, FormatNames, List, SourceForm};
 use super::verb::Verb;
 
 /// Most bytes of all sources together, decoded from JSON. Decision D63.
@@ -23,103 +19,6 @@ const SOURCE_BYTES_MAX: usize = 10_000_000;
 
 /// Longest `content_type` of a page.
 const CONTENT_TYPE_BYTES_MAX: usize = 1_000;
-
-/// Uploaded pages, and what to make of them.
-#[derive(Deserialize)]
-pub(crate) struct TransformRequest {
-    /// The pages.
-    data: Option<List<TransformItem>>,
-    /// A format or a list of them, as for `/scrape`.
-    return_format: Option<FormatNames>,
-    /// Options objects by format name.
-    format_options: Option<Map<String, Value>>,
-    /// Loaded filters by name, each with its options object.
-    filters: Option<Map<String, Value>>,
-    /// Loaded extractors by name, each with its options object; results appear under `extracted`.
-    extractors: Option<Map<String, Value>>,
-    /// Main body only.
-    readability: Option<bool>,
-    /// Cleaned HTML in the format `html`.
-    clean_html: Option<bool>,
-    /// Keep only elements that match this CSS selector.
-    root_selector: Option<String>,
-    /// Drop elements that match this CSS selector.
-    exclude_selector: Option<String>,
-    /// Drop images.
-    filter_images: Option<bool>,
-    /// Drop images.
-    filter_output_images: Option<bool>,
-    /// Drop inline SVG.
-    filter_svg: Option<bool>,
-    /// Drop inline SVG.
-    filter_output_svg: Option<bool>,
-    /// Drop navigation, headers, footers and asides.
-    filter_main_only: Option<bool>,
-    /// Drop navigation, headers, footers and asides.
-    filter_output_main_only: Option<bool>,
-    /// How to split the content.
-    chunking_alg: Option<ChunkingForm>,
-    /// Most bytes of one content, cut at a character boundary.
-    max_size: Option<u64>,
-    /// Add `metadata`.
-    metadata: Option<bool>,
-    /// Add `links`.
-    return_page_links: Option<bool>,
-    /// Add `json_data`.
-    return_json_data: Option<bool>,
-    /// Add `css_extracted`: named fields by selector; both shapes of the selector map.
-    css_extraction_map: Option<Map<String, Value>>,
-    /// Report in `metadata.hidden_text` the text that a page hides from its readers.
-    return_hidden_text: Option<bool>,
-    /// A rule that rewrites the URLs in `links`, as for `/scrape`.
-    link_rewrite: Option<Map<String, Value>>,
-}
-
-/// One uploaded page.
-#[derive(Deserialize)]
-pub(crate) struct TransformItem {
-    /// Its HTML: text, or a list of byte values.
-    html: Option<SourceForm>,
-    /// The same under another name.
-    content: Option<SourceForm>,
-    /// The bytes of a document of any type, in base64.
-    base64: Option<String>,
-    /// Its media type, as in a `Content-Type` header.
-    content_type: Option<String>,
-    /// Base URL of relative links.
-    url: Option<String>,
-}
-
-impl TransformRequest {
-    /// The request object of a fetched page with the same parameters.
-    fn into_scrape_request(self) -> ScrapeRequest {
-        ScrapeRequest {
-            return_format: self.return_format,
-            format_options: self.format_options,
-            filters: self.filters,
-            extractors: self.extractors,
-            readability: self.readability,
-            clean_html: self.clean_html,
-            root_selector: self.root_selector,
-            exclude_selector: self.exclude_selector,
-            filter_images: self.filter_images,
-            filter_output_images: self.filter_output_images,
-            filter_svg: self.filter_svg,
-            filter_output_svg: self.filter_output_svg,
-            filter_main_only: self.filter_main_only,
-            filter_output_main_only: self.filter_output_main_only,
-            chunking_alg: self.chunking_alg,
-            max_size: self.max_size,
-            metadata: self.metadata,
-            return_page_links: self.return_page_links,
-            return_json_data: self.return_json_data,
-            css_extraction_map: self.css_extraction_map,
-            return_hidden_text: self.return_hidden_text,
-            link_rewrite: self.link_rewrite,
-            ..ScrapeRequest::default()
-        }
-    }
-}
 
 /// The plan of a request body.
 ///
@@ -132,10 +31,14 @@ pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPla
     };
     let parsed = read::<TransformRequest>(object)?;
     let mut fields = parsed.fields;
-    let mut request = parsed.value;
-    let sources = sources(request.data.take().map(|data| data.0).unwrap_or_default())?;
+    let request = parsed.value;
+    let data = request.source.data.map(|data| data.0);
+    let sources = sources(data.unwrap_or_default())?;
     let output = output_plan(
-        request.into_scrape_request(),
+        ScrapeRequest {
+            outputs: request.outputs,
+            ..ScrapeRequest::default()
+        },
         Verb::Scrape,
         &CheckedCatalog::new(catalog),
         &mut Allowance::default(),
@@ -234,7 +137,7 @@ fn source(number: usize, item: TransformItem) -> Result<TransformSource, PlanErr
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use trawl_plan::testing::FakeCatalog;
 

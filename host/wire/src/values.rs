@@ -1,25 +1,19 @@
-//! Values of the wire that have more than one form.
+//! What values of a request mean wherever they are.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::de::{self, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
-
 use trawl_model::Nanodollars;
-use trawl_model::secret::Secret;
+use trawl_parameters::Time;
 use trawl_plan::PlanError;
-use trawl_plan::duration::{self, Unit};
-use trawl_plan::router::RouterOptions;
-
-/// Most items of any list in a request, so that a small body cannot expand into a large amount of
-/// memory.
-pub(crate) const ITEMS_MAX: usize = 10_000;
 
 /// Decision D25: a blank text counts as not set.
 pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
+}
+
+/// Whether a switch that is off by default is on.
+pub(crate) fn is_on(switch: Option<bool>) -> bool {
+    switch.unwrap_or(false)
 }
 
 /// A limit in credits; `None` for no limit. Decision D35: 0 is a limit like any other, so a caller
@@ -34,259 +28,11 @@ pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
 ///
 /// # Errors
 /// It has none of the forms.
-pub(crate) fn time(
+pub(crate) fn time<T: Time>(
     field: &'static str,
-    sent: Option<&Value>,
-    unit: Unit,
+    sent: Option<&T>,
 ) -> Result<Option<Duration>, PlanError> {
-    let read = sent.map(|sent| duration::read(sent, unit)).transpose();
+    let read = sent.map(Time::duration).transpose();
     let read = read.map_err(|reason| PlanError::new(field, reason))?;
     Ok(read.flatten())
-}
-
-/// A list of at most [`ITEMS_MAX`] items.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct List<T>(pub(crate) Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Items<T>(std::marker::PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
-            type Value = Vec<T>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-                let mut list = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    if list.len() == ITEMS_MAX {
-                        return Err(de::Error::custom(format!("more than {ITEMS_MAX} items")));
-                    }
-                    list.push(item);
-                }
-                Ok(list)
-            }
-        }
-
-        deserializer
-            .deserialize_seq(Items(std::marker::PhantomData))
-            .map(List)
-    }
-}
-
-/// `return_format`: one name or several.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a string or a list of strings")]
-pub(crate) enum FormatNames {
-    /// `content` is that format.
-    One(String),
-    /// `content` is an object keyed by format.
-    Many(List<String>),
-}
-
-/// `chunking_alg`: a name, or an object with `type` and the chunker's options.
-#[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a string or an object with `type` and `value`"
-)]
-pub(crate) enum ChunkingForm {
-    /// The name alone.
-    Name(String),
-    /// The name as `type`, and options such as `value`.
-    Options(Map<String, Value>),
-}
-
-/// `cache`: on or off, or with its parts.
-#[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a boolean or an object with `max_age`, `allow_stale`, `skip_browser`"
-)]
-pub(crate) enum CacheForm {
-    /// On or off.
-    Switch(bool),
-    /// On, with parts.
-    Parts {
-        /// Milliseconds; 0 bypasses the cache.
-        max_age: Option<Value>,
-        /// Whether a stale page may be served when the site fails.
-        allow_stale: Option<bool>,
-        /// Whether a cached page may be served in place of a rendered one.
-        skip_browser: Option<bool>,
-    },
-}
-
-/// `cookies`: the line of a `Cookie` header, or a list.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(crate) enum CookiesForm {
-    /// `a=b; c=d`
-    Line(String),
-    /// One item for each cookie.
-    List(List<CookieForm>),
-}
-
-/// One cookie.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(crate) enum CookieForm {
-    /// `a=b`
-    Line(String),
-    /// Name and value, both required; other attributes are ignored.
-    Pair {
-        /// Name.
-        name: Option<String>,
-        /// Value.
-        value: Option<String>,
-    },
-}
-
-/// `headers`: name and value. No `Debug`: the values may be secrets.
-pub(crate) struct HeaderMap(pub(crate) Vec<(String, String)>);
-
-impl<'de> Deserialize<'de> for HeaderMap {
-    /// Decision D29: numbers and booleans are sent in their JSON form, `null` omits a header.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut pairs = Vec::new();
-        for (name, value) in Map::<String, Value>::deserialize(deserializer)? {
-            match value {
-                Value::Null => {}
-                Value::String(text) => pairs.push((name, text)),
-                Value::Bool(_) | Value::Number(_) => pairs.push((name, value.to_string())),
-                Value::Array(_) | Value::Object(_) => {
-                    return Err(de::Error::custom(
-                        "a value is not a string, a number or a boolean",
-                    ));
-                }
-            }
-        }
-        Ok(Self(pairs))
-    }
-}
-
-/// `wait_for`: a delay in milliseconds or conditions.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a number of milliseconds or an object")]
-pub(crate) enum WaitForForm {
-    /// Milliseconds.
-    Delay(u64),
-    /// Conditions.
-    Conditions(Map<String, Value>),
-}
-
-impl From<WaitForForm> for Value {
-    fn from(form: WaitForForm) -> Self {
-        match form {
-            WaitForForm::Delay(millis) => millis.into(),
-            WaitForForm::Conditions(conditions) => conditions.into(),
-        }
-    }
-}
-
-/// `clip`: a part of a page in CSS pixels.
-#[derive(Debug, Deserialize)]
-pub(crate) struct ClipForm {
-    /// From the left.
-    pub x: Option<u32>,
-    /// From the top.
-    pub y: Option<u32>,
-    /// To the right of `x`.
-    pub width: u32,
-    /// Down from `y`.
-    pub height: u32,
-}
-
-/// `external_domains`: a list, or all domains.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a list of strings or a boolean")]
-pub(crate) enum DomainsForm {
-    /// `true` is all domains.
-    All(bool),
-    /// Host names and regular expressions.
-    Some(List<String>),
-}
-
-/// `router`: provider routing. Its secrets are read into [`Secret`]s.
-#[derive(Debug, Deserialize)]
-pub(crate) struct RouterForm {
-    /// `fallback`, `first` or `off`.
-    mode: Option<String>,
-    /// Preferred provider.
-    provider: Option<String>,
-    /// API key for that provider.
-    token: Option<SecretText>,
-    /// API keys by credential name.
-    credentials: Option<BTreeMap<String, Option<SecretText>>>,
-    /// `any` or `own`.
-    funding: Option<String>,
-}
-
-impl RouterForm {
-    /// The query for providers; blank secrets count as absent.
-    pub(crate) fn into_query(self) -> RouterOptions {
-        let sent = self.credentials.unwrap_or_default().into_iter();
-        let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
-        RouterOptions {
-            mode: self.mode,
-            provider: self.provider,
-            funding: self.funding,
-            token: self.token.and_then(|token| token.0),
-            credentials: credentials.collect(),
-        }
-    }
-}
-
-/// A secret, trimmed; `None` when nothing is left.
-#[derive(Debug)]
-struct SecretText(Option<Secret>);
-
-impl<'de> Deserialize<'de> for SecretText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = zeroize::Zeroizing::new(String::deserialize(deserializer)?);
-        let text = text.trim();
-        Ok(Self((!text.is_empty()).then(|| Secret::new(text))))
-    }
-}
-
-/// A page's source in `/transform`: text, or a list of byte values.
-pub(crate) enum SourceForm {
-    /// Text: its characters are known.
-    Text(String),
-    /// Bytes: their character set is not.
-    Bytes(Vec<u8>),
-}
-
-impl<'de> Deserialize<'de> for SourceForm {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Source;
-
-        impl<'de> Visitor<'de> for Source {
-            type Value = SourceForm;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string or a list of byte values")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<SourceForm, E> {
-                Ok(SourceForm::Text(text.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SourceForm, A::Error> {
-                let mut bytes = Vec::new();
-                let not_bytes = |_: A::Error| -> A::Error {
-                    de::Error::custom("expected a list of whole numbers from 0 to 255")
-                };
-                while let Some(byte) = items.next_element::<u8>().map_err(not_bytes)? {
-                    bytes.push(byte);
-                }
-                Ok(SourceForm::Bytes(bytes))
-            }
-        }
-
-        deserializer.deserialize_any(Source)
-    }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use trawl::config::{AiSettings, ProxySettings, ResolveSetting};
-use trawl_plan::Pipeline;
-use trawl_plan::parameters::{self, Needs, Object, Parameter, Route, STEPS, Shape};
+use trawl_parameters::{self as parameters, Object, Parameter, Route, STEPS, Shape};
+use trawl_plan::{Needs, Pipeline};
 use trawl_tests::{Caller, FakeSite, ModelServer, ScriptedReply, TestApp, WatchedBrowser, World};
 
 /// The routes, those first on which most parameters are.

@@ -1,8 +1,8 @@
 //! Parameters and commands in the text of the guides: the former are planned, the latter parsed.
 
 use serde_json::{Value, json};
+use trawl_parameters::{self as parameters, Route, Shape, step_kind};
 use trawl_plan::Ignored;
-use trawl_plan::parameters::{self, Route, Shape, step_kind};
 use trawl_plugins::{Plugins, PluginsConfig, Registry};
 use trawl_tests::{World, run_program};
 use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request, scrape_plan, transform_plan};

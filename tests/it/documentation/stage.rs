@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use trawl::config::Config;
 use trawl_model::PluginKind;
-use trawl_plan::parameters::{self, Route};
+use trawl_parameters::{self as parameters, Route};
 use trawl_tests::vendors::GOOD_KEY;
 use trawl_tests::{Answer, FakeSite, ServerProcess, VendorServer, WatchedBrowser, World, program};
 

@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use trawl_billing::Account;
 use trawl_model::Terms;
-use trawl_plan::parameters::{Header, Parameter};
+use trawl_parameters::{Header, Parameter};
 use trawl_plan::{Ignored, address};
 use trawl_wire::{Entry, header_value};
 

@@ -3,8 +3,7 @@
 
 use serde_json::Value;
 
-use trawl_plan::PagePlan;
-use trawl_plan::parameters::{Needs, RequestFacts};
+use trawl_plan::{Needs, PagePlan, RequestFacts};
 
 use crate::routing::Served;
 
@@ -42,7 +41,7 @@ fn facts(plan: &PagePlan, by_browser: bool, by_provider: Option<bool>) -> Reques
 
 #[cfg(test)]
 mod tests {
-    use trawl_plan::parameters::RouteDependent;
+    use trawl_plan::RouteDependent;
     use trawl_plan::testing::page_plan;
 
     use super::*;

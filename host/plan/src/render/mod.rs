@@ -12,6 +12,8 @@ use super::PlanError;
 use super::address::{is_same_site, site_origins};
 use read::{Wrong, by_path, steps, wait, window};
 
+pub use read::{STEP_NAMES, step_name};
+
 /// Longest single wait. Decision D58.
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Time of one wait that names none.

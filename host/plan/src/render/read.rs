@@ -4,13 +4,45 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use trawl_model::nearest::nearest_name;
+
 use super::{
     ByPath, PATHS_MAX, Picture, STEPS_MAX, Step, WAIT_DEFAULT, WAIT_MAX, WINDOW_PIXELS_MAX,
     WINDOW_SIDE_MAX, WaitPlan, Window,
 };
 use crate::PlanError;
 use crate::duration::{self, Unit};
-use crate::parameters::{STEPS, nearest_name, step_kind};
+
+/// The names of all steps.
+pub const STEP_NAMES: [&str; 16] = [
+    "Evaluate",
+    "Click",
+    "ClickAll",
+    "ClickPoint",
+    "Type",
+    "Fill",
+    "Wait",
+    "WaitFor",
+    "WaitForWithTimeout",
+    "WaitForAndClick",
+    "WaitForDom",
+    "WaitForNavigation",
+    "ScrollX",
+    "ScrollY",
+    "InfiniteScroll",
+    "Screenshot",
+];
+
+/// The name of a step that is written in any case, and with or without underscores.
+pub fn step_name(written: &str) -> Option<&'static str> {
+    let folded = folded(written);
+    let mut names = STEP_NAMES.into_iter();
+    names.find(|name| name.to_lowercase() == folded)
+}
+
+fn folded(name: &str) -> String {
+    name.to_lowercase().replace('_', "")
+}
 
 /// What is wrong below a path, and where: `[2].Click`.
 #[derive(Debug)]
@@ -74,9 +106,8 @@ pub(super) fn steps(list: &Value) -> Result<Vec<Step>, Wrong> {
 fn name_of(step: &Value) -> String {
     let fields = step.as_object().filter(|fields| fields.len() == 1);
     let name = fields.and_then(|fields| fields.keys().next());
-    let kind = name.and_then(|name| step_kind(name));
-    kind.map(|kind| format!(".{}", kind.name))
-        .unwrap_or_default()
+    let known = name.and_then(|name| step_name(name));
+    known.map(|name| format!(".{name}")).unwrap_or_default()
 }
 
 /// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click",
@@ -96,7 +127,7 @@ fn step(value: &Value) -> Result<Step, String> {
 }
 
 fn named_step(name: &str, body: &Value) -> Result<Step, String> {
-    let folded = name.to_lowercase().replace('_', "");
+    let folded = folded(name);
     let selector = || text(body, &["selector"]);
     let step = match folded.as_str() {
         "evaluate" => Step::Evaluate(text(body, &["script", "code", "value"])?),
@@ -182,9 +213,8 @@ fn screenshot(body: &Value) -> Result<Picture, String> {
 
 fn unknown_step(name: &str) -> String {
     let unknown = format!("unknown step `{}`", shown(name));
-    let names: Vec<_> = STEPS.iter().map(|kind| kind.name).collect();
-    let all = names.join(", ");
-    match nearest_name(name, names.into_iter()) {
+    let all = STEP_NAMES.join(", ");
+    match nearest_name(name, STEP_NAMES.into_iter()) {
         Some(known) => format!("{unknown}, did you mean `{known}`? The steps are {all}"),
         None => format!("{unknown}, the steps are {all}"),
     }

@@ -1,18 +1,15 @@
 //! Options for the output of commands that print one page.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Content, Piece};
+use trawl_parameters::COMMAND_FORMAT;
 
-use super::parameters::{Given, Request, help, switch};
+use super::parameters::{Given, OptionList, Options, Request};
 
-/// Format of the content unless another one is given.
-pub(super) const FORMAT_DEFAULT: &str = "markdown";
 /// Parameters that add something to the page entry in addition to its content.
 const ENTRY_PARAMETERS: [&str; 8] = [
     "css_extraction_map",
@@ -24,31 +21,30 @@ const ENTRY_PARAMETERS: [&str; 8] = [
     "return_json_data",
     "return_page_links",
 ];
-const PRINTS_JSON: &str = "Prints the page entry as JSON";
+
+/// The options for parameters.
+#[derive(Debug)]
+enum OutputOptions {}
+
+impl OptionList for OutputOptions {
+    const NAMES: &'static [&'static str] = &[
+        "return_format",
+        "readability",
+        "root_selector",
+        "exclude_selector",
+        "css_extraction_map",
+        "return_json_data",
+        "metadata",
+        "return_page_links",
+        "return_hidden_text",
+    ];
+}
 
 /// Format and fields of the output.
 #[derive(Debug, Args)]
 pub(super) struct OutputArgs {
-    #[arg(long, help = help("return_format").default(FORMAT_DEFAULT).named())]
-    format: Option<String>,
-    #[arg(long, help = help("readability"))]
-    readability: bool,
-    #[arg(long, value_name = "CSS", help = help("root_selector"))]
-    root_selector: Option<String>,
-    #[arg(long, value_name = "CSS", help = help("exclude_selector"))]
-    exclude_selector: Option<String>,
-    #[arg(long, value_name = "FILE", help = help("css_extraction_map")
-        .note("Read from this JSON file. Prints the page entry as JSON")
-        .named())]
-    selectors: Option<PathBuf>,
-    #[arg(long, help = help("return_json_data").note(PRINTS_JSON).named())]
-    json_data: bool,
-    #[arg(long, help = help("metadata").note(PRINTS_JSON))]
-    metadata: bool,
-    #[arg(long, help = help("return_page_links").note(PRINTS_JSON).named())]
-    links: bool,
-    #[arg(long, help = help("return_hidden_text").note(PRINTS_JSON).named())]
-    hidden_text: bool,
+    #[command(flatten)]
+    options: Options<OutputOptions>,
     /// Print the complete page entry as JSON instead of its content.
     #[arg(long)]
     json: bool,
@@ -59,39 +55,8 @@ impl OutputArgs {
     ///
     /// # Errors
     /// The file of the selector map cannot be read or is not JSON.
-    pub(super) fn given(&self) -> anyhow::Result<[Given; 9]> {
-        let selectors = self.selectors.as_ref().map(selector_map).transpose()?;
-        Ok([
-            ("--format", "return_format", json!(self.format)),
-            (
-                "--readability",
-                "readability",
-                switch(self.readability, true),
-            ),
-            (
-                "--root-selector",
-                "root_selector",
-                json!(self.root_selector),
-            ),
-            (
-                "--exclude-selector",
-                "exclude_selector",
-                json!(self.exclude_selector),
-            ),
-            ("--selectors", "css_extraction_map", json!(selectors)),
-            (
-                "--json-data",
-                "return_json_data",
-                switch(self.json_data, true),
-            ),
-            ("--metadata", "metadata", switch(self.metadata, true)),
-            ("--links", "return_page_links", switch(self.links, true)),
-            (
-                "--hidden-text",
-                "return_hidden_text",
-                switch(self.hidden_text, true),
-            ),
-        ])
+    pub(super) fn given(&self) -> anyhow::Result<Vec<Given>> {
+        self.options.given()
     }
 
     /// Whether the page entry is printed, as fields need.
@@ -134,22 +99,17 @@ impl OutputArgs {
 /// Sets the format of the command line, unless one was given. Returns whether it is the screenshot
 /// alone.
 pub(super) fn complete_format(request: &mut Request) -> bool {
-    request.set_default("return_format", FORMAT_DEFAULT.into());
+    request.set_default("return_format", COMMAND_FORMAT.into());
     let format = request.get("return_format").as_str().unwrap_or_default();
     format.trim().eq_ignore_ascii_case("screenshot")
-}
-
-fn selector_map(file: &PathBuf) -> anyhow::Result<Value> {
-    let context = || format!("cannot read the selectors in `{}`", file.display());
-    let text = std::fs::read_to_string(file).with_context(context)?;
-    serde_json::from_str(&text).with_context(context)
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use serde_json::json;
 
-    use trawl_plan::parameters::Route;
+    use trawl_parameters::Route;
 
     use super::super::parameters::{CommandParameters, ParameterArgs};
     use super::*;
@@ -182,7 +142,7 @@ mod tests {
         let check = |words: &[&str], expected: Value| {
             assert_eq!(Value::Object(parsed(words).1.object), expected, "{words:?}");
         };
-        check(&[], json!({"return_format": FORMAT_DEFAULT}));
+        check(&[], json!({"return_format": COMMAND_FORMAT}));
         check(
             &["--format", "text", "--readability"],
             json!({"return_format": "text", "readability": true}),

@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
-use serde_json::json;
 
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, PageBudget, RunContext};
 use trawl_model::Terms;
-use trawl_plan::parameters::Route;
+use trawl_parameters::Route;
 use trawl_wire::{PlanContext, RequestDefaults, Verb, scrape_plan};
 
 use super::engine_args::EngineArgs;
 use super::output_args::{OutputArgs, complete_format};
 use super::parameters::{
-    self, CommandParameters, PageNotices, ParameterArgs, Request, choices, help, section,
+    self, CommandParameters, OptionList, Options, PageNotices, ParameterArgs, Request, section,
 };
 use crate::app::{self, Engine};
 
@@ -26,6 +25,14 @@ const PARAMETERS: CommandParameters = CommandParameters {
     idle: &[("cache", "the command line has no cache of pages")],
 };
 
+/// The options for parameters other than those of the output.
+#[derive(Debug)]
+enum ScrapeOptions {}
+
+impl OptionList for ScrapeOptions {
+    const NAMES: &'static [&'static str] = &["request"];
+}
+
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]
 #[command(after_long_help = section(&PARAMETERS))]
@@ -33,8 +40,8 @@ pub(super) struct ScrapeArgs {
     /// URL of the page; `https://` may be omitted.
     #[arg(required_unless_present = "data")]
     url: Option<String>,
-    #[arg(long, help = help("request"), value_parser = choices("request"), ignore_case = true)]
-    request: Option<String>,
+    #[command(flatten)]
+    options: Options<ScrapeOptions>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -84,8 +91,8 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
 
 /// The request object, without what has no effect here, which is named on standard error.
 fn request(args: &ScrapeArgs) -> anyhow::Result<Request> {
-    let mode = ("--request", "request", json!(args.request));
-    let options = args.output.given()?.into_iter().chain([mode]);
+    let options = args.output.given()?.into_iter();
+    let options = options.chain(args.options.given()?);
     let mut request = args.parameters.request(options, &PARAMETERS)?;
     let url = args.url.as_deref().map(Into::into);
     request.put_argument(PARAMETERS.argument, url)?;
@@ -99,6 +106,7 @@ fn request(args: &ScrapeArgs) -> anyhow::Result<Request> {
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, Parser};
+    use serde_json::json;
 
     use super::super::parameters::tests::check_help;
     use super::*;
@@ -114,8 +122,8 @@ mod tests {
         let args = Command::try_parse_from(["x", "a.example"])
             .expect("options")
             .args;
-        let mut given = args.output.given().expect("read").to_vec();
-        given.push(("--request", "request", json!(args.request)));
+        let mut given = args.output.given().expect("read");
+        given.extend(args.options.given().expect("read"));
         let own = [
             "json",
             "set",

@@ -12,8 +12,8 @@ use url::Url;
 
 use trawl_engine::extract::{self, Input};
 use trawl_engine::page;
+use trawl_parameters::Route;
 use trawl_plan::address;
-use trawl_plan::parameters::Route;
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_wire::transform_plan;
 

@@ -3,15 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
 
-use trawl_model::Nanodollars;
-use trawl_plan::parameters::Route;
+use trawl_parameters::Route;
 
 use super::super::engine_args::EngineArgs;
-use super::super::output_args::{FORMAT_DEFAULT, complete_format};
+use super::super::output_args::complete_format;
 use super::super::parameters::{
-    CommandParameters, Given, ParameterArgs, Request, choices, count, help, section, switch,
+    CommandParameters, OptionList, Options, ParameterArgs, Request, section,
 };
 
 /// The parameters of the command.
@@ -28,6 +26,27 @@ pub(super) const PARAMETERS: CommandParameters = CommandParameters {
     ],
 };
 
+/// The options for parameters.
+#[derive(Debug)]
+enum CrawlOptions {}
+
+impl OptionList for CrawlOptions {
+    const NAMES: &'static [&'static str] = &[
+        "return_format",
+        "request",
+        "limit",
+        "depth",
+        "delay",
+        "concurrency_limit",
+        "max_credits_allowed",
+        "sitemap",
+        "subdomains",
+        "blacklist",
+        "whitelist",
+        "respect_robots",
+    ];
+}
+
 /// Options of `trawl crawl`.
 #[derive(Debug, Args)]
 #[command(after_long_help = section(&PARAMETERS))]
@@ -35,50 +54,8 @@ pub(in crate::cli) struct CrawlArgs {
     /// Seed URL; `https://` may be omitted.
     #[arg(required_unless_present = "data")]
     url: Option<String>,
-    #[arg(long, help = help("return_format").default(FORMAT_DEFAULT).named())]
-    format: Option<String>,
-    #[arg(long, help = help("request"), value_parser = choices("request"), ignore_case = true)]
-    request: Option<String>,
-    #[arg(long, value_name = "N", help = help("limit"), value_parser = count("limit"))]
-    limit: Option<u64>,
-    #[arg(long, value_name = "N", help = help("depth"), value_parser = count("depth"))]
-    depth: Option<u64>,
-    #[arg(long, value_name = "MS", help = help("delay"), value_parser = count("delay"))]
-    delay: Option<u64>,
-    #[arg(
-        long,
-        value_name = "N",
-        help = help("concurrency_limit").named(),
-        value_parser = count("concurrency_limit")
-    )]
-    concurrency: Option<u64>,
-    #[arg(
-        long,
-        value_name = "USD",
-        help = help("max_credits_allowed")
-            .note("Here in dollars, in steps of 0.0001, at the configured prices")
-            .named(),
-        value_parser = dollars
-    )]
-    max_cost: Option<Nanodollars>,
-    #[arg(long, help = help("sitemap"))]
-    sitemap: bool,
-    #[arg(long, help = help("subdomains"))]
-    subdomains: bool,
-    #[arg(
-        long,
-        value_name = "PATTERN",
-        help = help("blacklist").note("May be repeated").default("").named()
-    )]
-    exclude: Vec<String>,
-    #[arg(
-        long,
-        value_name = "PATTERN",
-        help = help("whitelist").note("May be repeated").default("").named()
-    )]
-    include: Vec<String>,
-    #[arg(long, help = help("respect_robots").note("Sets it to false").named())]
-    ignore_robots: bool,
+    #[command(flatten)]
+    options: Options<CrawlOptions>,
     #[command(flatten)]
     parameters: ParameterArgs,
     /// Write page entries to this file, one JSON object per line.
@@ -98,50 +75,11 @@ pub(in crate::cli) struct CrawlArgs {
     pub(super) engine: EngineArgs,
 }
 
-/// Dollars that are whole credits, at least one.
-fn dollars(text: &str) -> Result<Nanodollars, String> {
-    let is_whole = |amount: &Nanodollars| amount.0 % trawl_model::money::PER_CREDIT == 0;
-    Nanodollars::parse_dollars(text)
-        .filter(|amount| *amount > Nanodollars::ZERO && is_whole(amount))
-        .ok_or_else(|| "write dollars such as 0.5, in steps of 0.0001".to_owned())
-}
-
-/// The options that stand for parameters.
-fn given(args: &CrawlArgs) -> [Given; 12] {
-    let list = |entries: &[String]| match entries {
-        [] => Value::Null,
-        entries => json!(entries),
-    };
-    let credits = args
-        .max_cost
-        .map(|cost| cost.0 / trawl_model::money::PER_CREDIT);
-    [
-        ("--format", "return_format", json!(args.format)),
-        ("--request", "request", json!(args.request)),
-        ("--limit", "limit", json!(args.limit)),
-        ("--depth", "depth", json!(args.depth)),
-        ("--delay", "delay", json!(args.delay)),
-        (
-            "--concurrency",
-            "concurrency_limit",
-            json!(args.concurrency),
-        ),
-        ("--max-cost", "max_credits_allowed", json!(credits)),
-        ("--sitemap", "sitemap", switch(args.sitemap, true)),
-        ("--subdomains", "subdomains", switch(args.subdomains, true)),
-        ("--exclude", "blacklist", list(&args.exclude)),
-        ("--include", "whitelist", list(&args.include)),
-        (
-            "--ignore-robots",
-            "respect_robots",
-            switch(args.ignore_robots, false),
-        ),
-    ]
-}
-
 /// The parameters that were given, without what has no effect here.
 pub(super) fn request(args: &CrawlArgs) -> anyhow::Result<Request> {
-    let mut request = args.parameters.request(given(args), &PARAMETERS)?;
+    let mut request = args
+        .parameters
+        .request(args.options.given()?, &PARAMETERS)?;
     let url = args.url.as_deref().map(Into::into);
     request.put_argument(PARAMETERS.argument, url)?;
     Ok(request)
@@ -165,6 +103,8 @@ pub(super) fn body(args: &CrawlArgs, request: &Request) -> Vec<u8> {
 #[cfg(test)]
 pub(super) mod tests {
     use clap::{CommandFactory, Parser};
+    use serde_json::{Value, json};
+    use trawl_parameters::COMMAND_FORMAT;
 
     use super::super::super::parameters::tests::check_help;
     use super::*;
@@ -192,7 +132,8 @@ pub(super) mod tests {
 
     #[test]
     fn the_help_of_every_option_is_that_of_its_parameter() {
-        let given = given(&parsed(&[]).expect("options"));
+        let args = parsed(&[]).expect("options");
+        let given = args.options.given().expect("read");
         let own = [
             "set",
             "data",
@@ -213,7 +154,7 @@ pub(super) mod tests {
         let (request, body) = sent(&[]);
         assert_eq!(Value::Object(request.object), json!({"url": "a.example"}));
         let mut expected = json!({
-            "url": "a.example", "return_format": FORMAT_DEFAULT, "cache": false, "run_in_background": true,
+            "url": "a.example", "return_format": COMMAND_FORMAT, "cache": false, "run_in_background": true,
         });
         assert_eq!(body, expected);
         let words = ["--max-cost", "0.5", "--exclude", "/x", "--exclude", "/y"];

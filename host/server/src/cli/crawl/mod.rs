@@ -24,8 +24,8 @@ use trawl_crawl::{CrawlProgress, CrawlView, NewCrawl};
 use trawl_model::clock::Clock;
 use trawl_model::memory::Held;
 use trawl_model::{Nanodollars, Terms};
+use trawl_parameters::Route;
 use trawl_plan::address;
-use trawl_plan::parameters::Route;
 use trawl_store::CrawlState;
 use trawl_wire::{PlanContext, Verb, crawl_request, with_secrets};
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use trawl_model::Nanodollars;
+use trawl_parameters as parameters;
 use trawl_plan::crawl::DEPTH_DEFAULT;
-use trawl_plan::parameters;
 
 use super::Request;
 use super::args::PARAMETERS;

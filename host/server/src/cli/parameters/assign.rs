@@ -4,7 +4,7 @@
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
-use trawl_plan::parameters::{self, Object, Parameter, Route, Shape, nearest};
+use trawl_parameters::{self as parameters, Object, Parameter, Route, Shape, nearest};
 
 /// JSON that only a plugin knows.
 const FREE: Shape = Shape::Any(

@@ -5,9 +5,11 @@ use std::fmt::{self, Write};
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use trawl_plan::parameters::{
-    self, GROUPS, Needs, Parameter, Range, Routes, STEPS, Shape, nearest,
+use trawl_parameters::{
+    self as parameters, CommandOption, GROUPS, Parameter, Range, Routes, STEPS, Shape, condition,
+    nearest,
 };
+use trawl_plan::Needs;
 
 use super::{CommandParameters, object_of};
 
@@ -29,13 +31,28 @@ Parameters:
 ";
 
 /// The row of a parameter that an option stands for.
-fn row(name: &str) -> &'static Parameter {
+pub(super) fn row(name: &str) -> &'static Parameter {
     parameters::find(name).expect("options stand for parameters of the tables")
 }
 
 /// The help of an option that stands for this parameter: what it does, its range and its default.
 pub(in crate::cli) fn help(name: &str) -> OptionHelp {
-    let row = row(name);
+    help_of(row(name))
+}
+
+/// The help of the option that the row of a parameter describes.
+pub(super) fn option_help(row: &'static Parameter, option: CommandOption) -> OptionHelp {
+    let mut help = help_of(row).note(option.note);
+    if let Some(default) = option.default {
+        help = help.default(default);
+    }
+    if option.long().replace('-', "_") != row.name {
+        help = help.named();
+    }
+    help
+}
+
+fn help_of(row: &'static Parameter) -> OptionHelp {
     OptionHelp {
         row,
         note: "",
@@ -59,7 +76,7 @@ pub(in crate::cli) struct OptionHelp {
 
 impl OptionHelp {
     /// Adds what is different on the command line.
-    pub(in crate::cli) fn note(self, note: &'static str) -> Self {
+    fn note(self, note: &'static str) -> Self {
         Self { note, ..self }
     }
 
@@ -107,7 +124,7 @@ impl From<OptionHelp> for StyledStr {
 }
 
 /// The values of an option that stands for a parameter with choices.
-pub(in crate::cli) fn choices(name: &str) -> PossibleValuesParser {
+pub(super) fn choices(name: &str) -> PossibleValuesParser {
     let choices = match row(name).shape {
         Shape::Name(choices) => choices,
         _ => &[],
@@ -179,8 +196,8 @@ fn add(text: &mut String, place: &str, row: &Parameter) {
 
 /// What a parameter needs to have an effect, on the command line.
 fn needs(row: &Parameter) -> String {
-    let paid = Needs::PAID.to_string();
-    let needs = row.needs.to_string();
+    let paid = condition(Needs::PAID);
+    let needs = row.condition();
     let needs = needs.split(", ").filter(|need| *need != paid);
     needs.collect::<Vec<_>>().join(", ")
 }
@@ -226,7 +243,8 @@ fn has_a_form(shape: &Shape) -> bool {
     }
 }
 
-fn first_count(shape: &Shape) -> Option<Range> {
+/// The range of a number, alone or as one of several forms.
+pub(super) fn first_count(shape: &Shape) -> Option<Range> {
     match shape {
         Shape::Count(range) => Some(*range),
         Shape::Either(shapes) => shapes.iter().find_map(first_count),
@@ -250,7 +268,7 @@ fn count_text(range: Range) -> String {
 }
 
 /// The text without its full stop, and without sentences about other routes of the HTTP interface.
-fn sentences(text: &str) -> String {
+pub(super) fn sentences(text: &str) -> String {
     without_routes(text, ". ").trim_end_matches('.').to_owned()
 }
 
@@ -336,7 +354,7 @@ pub(in crate::cli) fn with_tip(mut error: clap::Error, command: Option<&str>) ->
 mod tests {
     use clap::{Arg, Command};
 
-    use trawl_plan::parameters::Route;
+    use trawl_parameters::Route;
 
     use super::*;
 

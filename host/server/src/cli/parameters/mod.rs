@@ -1,10 +1,12 @@
 //! Request parameters on the command line: the options that stand for one, `--set` and `--data` for
-//! any of them, and their help. All of it comes from the tables of [`trawl_plan::parameters`].
+//! any of them, and their help. All of it comes from the tables of [`trawl_parameters`]; a command
+//! only lists the parameters for which it has options.
 //! Decision D223.
 
 mod assign;
 mod help;
 mod notices;
+mod options;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,10 +15,11 @@ use anyhow::{Context, bail, ensure};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use trawl_plan::parameters::{self, Object, Parameter, Route, Shape};
+use trawl_parameters::{self as parameters, Object, Parameter, Route, Shape};
 
-pub(super) use help::{choices, count, help, section, with_tip};
+pub(super) use help::{count, help, section, with_tip};
 pub(super) use notices::{PageNotices, ignored, print};
+pub(super) use options::{OptionList, Options};
 
 /// How a command takes request parameters.
 pub(super) struct CommandParameters {
@@ -38,11 +41,6 @@ impl CommandParameters {
 
 /// An option, the parameter that it stands for, and its value: null if it was not given.
 pub(super) type Given = (&'static str, &'static str, Value);
-
-/// The value of a switch that is off unless it is given.
-pub(super) fn switch(is_given: bool, value: bool) -> Value {
-    is_given.then_some(value).into()
-}
 
 /// The options for any parameter.
 #[derive(Debug, Args)]
@@ -246,9 +244,8 @@ pub(super) mod tests {
             let said = arg.and_then(|arg| arg.get_help()).expect("help");
             // It is wrapped.
             let said = said.to_string().replace('\n', " ");
-            let of_row = help(name).default("").to_string();
-            let words = of_row.split(" [").next().expect("words");
-            assert!(said.starts_with(words), "{option}: {said}");
+            let words = help::sentences(parameters::find(name).expect("a row").doc);
+            assert!(said.starts_with(&words), "{option}: {said}");
             let is_named = said.contains(&format!("[parameter: {name}]"));
             assert_eq!(is_named, option[2..].replace('-', "_") != *name, "{option}");
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use trawl_parameters::{Parameter, Route};
 use trawl_plan::Ignored;
-use trawl_plan::parameters::{Parameter, Route};
 
 use super::row_at;
 
@@ -54,7 +54,7 @@ fn is_path_of_scripts(path: &str) -> bool {
 
 /// What the parameter needs, as the end of a sentence.
 fn needs(row: &Parameter) -> String {
-    match row.needs.to_string().as_str() {
+    match row.condition().as_str() {
         "" => String::new(),
         needs => format!("; it has one {needs}"),
     }
@@ -141,11 +141,7 @@ mod tests {
         }
         // What each needs is what its row says.
         let row = row_at("readability").expect("a row");
-        assert!(
-            sentences[1].contains(&row.needs.to_string()),
-            "{}",
-            sentences[1]
-        );
+        assert!(sentences[1].contains(&row.condition()), "{}", sentences[1]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use trawl_billing::Tariff;
 use trawl_contract::provider::{Abilities, Description};
 use trawl_engine::page::{self, PageBudget, Produced, RunContext};
 use trawl_model::outcome::{PageOutcome, VendorPart};
+use trawl_parameters::COMMAND_FORMAT;
 use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
 use trawl_plugins::ProviderPlugin;
@@ -18,7 +19,6 @@ use trawl_plugins::ProviderPlugin;
 use super::PageArgs;
 use crate::app::{self, Engine};
 use crate::cli::engine_args::EngineArgs;
-use crate::cli::output_args::FORMAT_DEFAULT;
 use crate::cli::parameters::{count, help};
 
 /// Time of the page in addition to the conversation with the provider.
@@ -29,7 +29,7 @@ const TIME_SPARE: Duration = Duration::from_secs(1);
 pub(in crate::cli) struct TryArgs {
     #[command(flatten)]
     page: PageArgs,
-    #[arg(long, help = help("return_format").default("").named(), default_value = FORMAT_DEFAULT)]
+    #[arg(long, help = help("return_format").default("").named(), default_value = COMMAND_FORMAT)]
     format: String,
     #[arg(
         long,

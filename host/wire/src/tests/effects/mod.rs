@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use trawl_model::{ModelSize, Terms};
-use trawl_plan::parameters::{self, Object, Parameter, Route, Shape};
+use trawl_parameters::{self as parameters, Object, Parameter, Route, Shape};
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKind, Pool};
 

@@ -1,9 +1,19 @@
 //! What a crawl visits, how fast, and which events it sends.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use trawl_plan::Needs;
+use trawl_plan::crawl::IN_FLIGHT_MAX;
+
 use super::time;
-use crate::crawl::IN_FLIGHT_MAX;
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Range, Shape};
+use crate::define::parameters;
+use crate::forms::{DomainsForm, List, Millis, Seconds};
+use crate::option::{CommandOption, OptionForm};
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;
@@ -26,16 +36,12 @@ const fn count(unit: &'static str) -> Shape {
     })
 }
 
-const fn switch(name: &'static str, doc: &'static str) -> Parameter {
-    Parameter::switch(name, CRAWLS, NOTHING, doc)
-}
-
 const WEBHOOKS: Object = Object {
     name: "Webhooks",
     rows: &[
         Parameter::key(
             "destination",
-            Shape::Text("URL"),
+            Shape::Text(texts::URL),
             NOTHING,
             "Where events are sent.",
         )
@@ -62,9 +68,21 @@ const WEBHOOKS: Object = Object {
     ],
 };
 
-pub(super) const ROWS: &[Parameter] = &[
-    Parameter::new(
-        "limit",
+const MAX_COST: CommandOption = CommandOption::new("--max-cost", "USD")
+    .form(OptionForm::Dollars)
+    .note("Here in dollars, in steps of 0.0001, at the configured prices");
+
+const fn patterns(option: &'static str) -> CommandOption {
+    CommandOption::new(option, "PATTERN")
+        .note("May be repeated")
+        .default("")
+}
+
+parameters! {
+    /// What a crawl visits, how fast, and which events it sends.
+    pub struct Crawls;
+
+    limit: u64 = new(
         count("pages"),
         CRAWLS,
         NOTHING,
@@ -72,12 +90,12 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("0")
     .mistaken(&["max_pages", "page_limit", "max_results"])
-    .example("100"),
-    Parameter::new(
-        "depth",
+    .example("100")
+    .option(CommandOption::new("--limit", "N"));
+    depth: u64 = new(
         Shape::Count(Range {
             least: 0,
-            most: 65_535,
+            most: u16::MAX as u64,
             is_refused: false,
             unit: "hops",
         }),
@@ -88,18 +106,17 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("25; 0 on `/pipeline/crawl-text`")
     .mistaken(&["max_depth", "max_discovery_depth"])
-    .example("3"),
-    Parameter::new(
-        "budget",
+    .example("3")
+    .option(CommandOption::new("--depth", "N"));
+    budget: BTreeMap<String, Option<u64>> = new(
         Shape::Map("path prefixes, or `*` (at most 1,000)", &count("pages")),
         CRAWLS,
         NOTHING,
         "Maximum number of pages by path prefix. A page counts against every key that matches its \
          path; at most 32 keys may match one path.",
     )
-    .example("{\"/blog\": 20, \"*\": 100}"),
-    Parameter::new(
-        "host_limit",
+    .example("{\"/blog\": 20, \"*\": 100}");
+    host_limit: u64 = new(
         count("pages"),
         CRAWLS,
         NOTHING,
@@ -107,9 +124,8 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("0")
     .mistaken(&["limit_per_host", "max_pages_per_host"])
-    .example("50"),
-    Parameter::new(
-        "max_credits_allowed",
+    .example("50");
+    max_credits_allowed: u64 = new(
         count("credits"),
         CRAWLS,
         Needs::PAID,
@@ -117,9 +133,9 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("no ceiling")
     .mistaken(&["max_credits", "max_cost"])
-    .example("5000"),
-    Parameter::new(
-        "delay",
+    .example("5000")
+    .option(MAX_COST);
+    delay: Millis = new(
         time::AT_MOST_A_MINUTE,
         CRAWLS,
         NOTHING,
@@ -127,9 +143,9 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("0")
     .mistaken(&["crawl_delay"])
-    .example("250"),
-    Parameter::new(
-        "concurrency_limit",
+    .example("250")
+    .option(CommandOption::new("--delay", "MS"));
+    concurrency_limit: u64 = new(
         Shape::Count(AT_ONCE),
         CRAWLS,
         NOTHING,
@@ -137,49 +153,55 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("10")
     .mistaken(&["concurrency", "max_concurrency"])
-    .example("4"),
-    Parameter::new(
-        "crawl_timeout",
+    .example("4")
+    .option(CommandOption::new("--concurrency", "N"));
+    crawl_timeout: Seconds = new(
         time::SECONDS,
         CRAWLS,
         NOTHING,
         "Maximum duration of the whole crawl; 0 means no limit.",
     )
     .default("no limit")
-    .example("{\"secs\": 600, \"nanos\": 0}"),
-    switch("subdomains", "Follows links to subdomains."),
-    switch(
-        "tld",
+    .example("{\"secs\": 600, \"nanos\": 0}");
+    subdomains: bool = switch(CRAWLS, NOTHING, "Follows links to subdomains.")
+        .option(CommandOption::switch("--subdomains"));
+    tld: bool = switch(
+        CRAWLS,
+        NOTHING,
         "Follows links to the same name under other public suffixes.",
-    ),
+    );
     // Decision D241.
-    switch(
-        "below_seed",
+    below_seed: bool = switch(
+        CRAWLS,
+        NOTHING,
         "On the hosts of the seeds, follows only links in the directory of a seed or below it: of \
          `/docs/intro` those that begin with `/docs/`.",
     )
-    .mistaken(&["no_parent", "stay_below"]),
-    switch(
-        "anchors",
+    .mistaken(&["no_parent", "stay_below"]);
+    anchors: bool = switch(
+        CRAWLS,
+        NOTHING,
         "Adds `anchor` to entries: the text of the link by which the page was found.",
     )
-    .mistaken(&["anchor", "anchor_text", "return_anchors"]),
-    switch(
-        "follow_traps",
+    .mistaken(&["anchor", "anchor_text", "return_anchors"]);
+    follow_traps: bool = switch(
+        CRAWLS,
+        NOTHING,
         "Fetches URLs that look like those of a crawler trap, too.",
-    ),
-    switch(
-        "fold_canonical",
+    );
+    fold_canonical: bool = switch(
+        CRAWLS,
+        NOTHING,
         "Leaves out pages that state the canonical URL of another page of the crawl.",
-    ),
-    switch(
-        "fold_equal",
+    );
+    fold_equal: bool = switch(
+        CRAWLS,
+        NOTHING,
         "Leaves out pages whose `content` is equal to the `content` of another page of the crawl.",
-    ),
-    Parameter::new(
-        "external_domains",
+    );
+    external_domains: DomainsForm = new(
         Shape::Either(&[
-            Shape::List(&Shape::Text("host or regular expression")),
+            Shape::List(&Shape::Text(texts::HOST_OR_EXPRESSION)),
             Shape::Switch,
         ]),
         CRAWLS,
@@ -187,68 +209,63 @@ pub(super) const ROWS: &[Parameter] = &[
         "Other hosts that belong to the crawl, at most 10,000; `true` or `\"*\"` means all hosts.",
     )
     .default("[]")
-    .example("[\"docs.example.org\"]"),
-    Parameter::new(
-        "blacklist",
-        Shape::List(&Shape::Text("path prefix or regular expression")),
+    .example("[\"docs.example.org\"]");
+    blacklist: List<String> = new(
+        Shape::List(&Shape::Text(texts::PATH_OR_EXPRESSION)),
         CRAWLS,
         NOTHING,
         "Paths to exclude, at most 10,000; takes precedence over `whitelist`.",
     )
     .default("[]")
     .mistaken(&["exclude", "exclude_paths", "disallow"])
-    .example("[\"/private\"]"),
-    Parameter::new(
-        "whitelist",
-        Shape::List(&Shape::Text("path prefix or regular expression")),
+    .example("[\"/private\"]")
+    .option(patterns("--exclude"));
+    whitelist: List<String> = new(
+        Shape::List(&Shape::Text(texts::PATH_OR_EXPRESSION)),
         CRAWLS,
         NOTHING,
         "Paths to crawl, at most 10,000; all others are excluded.",
     )
     .default("[]")
     .mistaken(&["include", "include_paths", "allow"])
-    .example("[\"/docs\"]"),
-    switch("sitemap", "Seeds the queue from the sitemap."),
-    switch("sitemap_only", "Fetches only the pages of the sitemap."),
-    Parameter::new(
-        "sitemap_path",
-        Shape::Text("path or URL"),
+    .example("[\"/docs\"]")
+    .option(patterns("--include"));
+    sitemap: bool = switch(CRAWLS, NOTHING, "Seeds the queue from the sitemap.")
+        .option(CommandOption::switch("--sitemap"));
+    sitemap_only: bool = switch(CRAWLS, NOTHING, "Fetches only the pages of the sitemap.");
+    sitemap_path: String = new(
+        Shape::Text(texts::PATH_OR_URL),
         CRAWLS,
         NOTHING,
         "Location of the sitemap.",
     )
     .default("as robots.txt says, else `/sitemap.xml`")
     .mistaken(&["sitemap_url"])
-    .example("\"/sitemap.xml\""),
-    Parameter::new(
-        "sitemaps",
-        Shape::List(&Shape::Text("path or URL")),
+    .example("\"/sitemap.xml\"");
+    sitemaps: List<String> = new(
+        Shape::List(&Shape::Text(texts::PATH_OR_URL)),
         CRAWLS,
         NOTHING,
         "Locations of several sitemaps.",
     )
     .default("[]")
-    .example("[\"/sitemap.xml\"]"),
-    Parameter::switch(
-        "run_in_background",
+    .example("[\"/sitemap.xml\"]");
+    run_in_background: bool = switch(
         CRAWLS.without(JOINED),
         NOTHING,
         "Returns the id of the crawl at once; the crawl runs in the background.",
     )
-    .mistaken(&["background", "async"]),
-    Parameter::switch(
-        "final_entry",
+    .mistaken(&["background", "async"]);
+    final_entry: bool = switch(
         CRAWLS.without(JOINED),
         NOTHING,
         "Ends the stream of pages with an object that says why the crawl ended.",
-    ),
-    Parameter::new(
-        "webhooks",
+    );
+    webhooks | webhook: Map<String, Value> = new(
         Shape::Object(&WEBHOOKS),
         CRAWLS,
         NOTHING,
         "Which events are sent, and where.",
     )
-    .aliases(&["webhook"])
-    .example("{\"destination\": \"https://hooks.example.com/trawl\", \"on_find\": true}"),
-];
+    .example("{\"destination\": \"https://hooks.example.com/trawl\", \"on_find\": true}");
+}

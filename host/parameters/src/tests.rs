@@ -3,6 +3,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use trawl_model::Cause;
+use trawl_plan::render::STEP_NAMES;
 
 use super::*;
 
@@ -79,6 +80,31 @@ fn names_are_unique_and_every_row_says_what_it_is() {
 }
 
 #[test]
+fn options_of_the_command_line_have_names_of_their_own() {
+    let mut names = BTreeSet::new();
+    for row in all() {
+        let Some(option) = row.option else {
+            continue;
+        };
+        let long = option.long();
+        assert!(option.name == format!("--{long}") && names.insert(long));
+        let is_switch = matches!(row.shape, Shape::Switch);
+        assert_eq!(option.value.is_empty(), is_switch, "{long}");
+        assert!(is_switch || option.form != OptionForm::Off, "{long}");
+        // What another parameter is called would be looked for under that name.
+        let named = find(&long.replace('-', "_"));
+        assert!(named.is_none_or(|named| named.name == row.name), "{long}");
+    }
+    assert!(names.len() > 15, "{names:?}");
+}
+
+#[test]
+fn the_steps_that_are_read_have_a_row_in_the_same_order() {
+    let described: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
+    assert_eq!(described, STEP_NAMES);
+}
+
+#[test]
 fn every_cause_is_described_once_in_the_order_of_statuses() {
     let described: Vec<Cause> = CAUSES.iter().map(|row| row.cause).collect();
     for cause in Cause::ALL {
@@ -117,17 +143,6 @@ fn every_status_of_an_error_says_what_to_do() {
         assert!(advice(402).contains(part), "{part}");
     }
     assert!(advice(403).contains("a key without a budget"));
-}
-
-#[test]
-fn an_effect_is_known_when_its_conditions_are() {
-    let facts = RequestFacts::default()
-        .with(Needs::PAID, true)
-        .with(Needs::TEXT, false);
-    assert_eq!(facts.effect(Needs::NOTHING), Effect::Yes);
-    assert_eq!(facts.effect(Needs::PAID), Effect::Yes);
-    assert_eq!(facts.effect(Needs::PAID.and(Needs::TEXT)), Effect::No);
-    assert_eq!(facts.effect(Needs::OWN_STACK), Effect::Open);
 }
 
 #[test]

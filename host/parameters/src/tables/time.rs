@@ -1,7 +1,11 @@
 //! Durations: a number in the unit of the parameter, or an object.
 
-use crate::parameters::needs::Needs;
-use crate::parameters::row::{Object, Parameter, Range, Shape};
+use trawl_plan::Needs;
+use trawl_plan::crawl::DELAY_MS_MAX;
+use trawl_plan::fetching::TIMEOUT_SECONDS;
+use trawl_plan::render::WAIT_MAX;
+
+use crate::row::{Object, Parameter, Range, Shape};
 
 const fn part(name: &'static str, unit: &'static str, doc: &'static str) -> Parameter {
     let shape = Shape::Count(number(unit));
@@ -95,7 +99,7 @@ pub(super) const MILLIS: Shape =
 /// A number of milliseconds up to a minute.
 pub(super) const NUMBER: Shape = Shape::Count(Range {
     least: 0,
-    most: 60_000,
+    most: WAIT_MAX.as_millis() as u64,
     is_refused: false,
     unit: "ms",
 });
@@ -107,7 +111,7 @@ pub(super) const MINUTE: Shape = Shape::Either(&[NUMBER, Shape::Object(&MILLIS_O
 pub(super) const AT_MOST_A_MINUTE: Shape = Shape::Either(&[
     Shape::Count(Range {
         least: 0,
-        most: 60_000,
+        most: DELAY_MS_MAX,
         unit: "ms",
         is_refused: true,
     }),
@@ -123,8 +127,8 @@ pub(super) const SECONDS: Shape = Shape::Either(&[
 /// The time of a page.
 pub(super) const PAGE: Shape = Shape::Either(&[
     Shape::Count(Range {
-        least: 5,
-        most: 255,
+        least: TIMEOUT_SECONDS.0,
+        most: TIMEOUT_SECONDS.1,
         is_refused: false,
         unit: "seconds, or milliseconds above 255",
     }),

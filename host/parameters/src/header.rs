@@ -1,7 +1,7 @@
 //! Parameters as request headers of `/fetch`, whose URL has no room for them: `return_format` is
 //! `X-Return-Format`. Decision D236.
 
-use super::needs::Route;
+use super::routes::Route;
 use super::row::Parameter;
 use super::{all, find, nearest};
 

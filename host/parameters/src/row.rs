@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::needs::{Needs, Routes};
+use trawl_plan::{Named, Needs};
+
+use super::option::CommandOption;
+use super::routes::Routes;
 
 /// The version in which the rows of the first release appeared.
 const FIRST: &str = "0.1";
@@ -34,6 +37,20 @@ pub struct Parameter {
     pub example: &'static str,
     /// The version in which it appeared.
     pub since: &'static str,
+    /// The option of the command line that stands for it, on the commands that have it. All others
+    /// are set by `--set`.
+    pub option: Option<CommandOption>,
+    /// The schema in the OpenAPI document that its value has for itself.
+    pub schema: Option<NamedSchema>,
+}
+
+/// A schema with a name: generated clients name a type after it.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedSchema {
+    /// The name.
+    pub name: &'static str,
+    /// What the value is, for callers.
+    pub doc: &'static str,
 }
 
 impl Parameter {
@@ -58,6 +75,8 @@ impl Parameter {
             doc,
             example: "",
             since: FIRST,
+            option: None,
+            schema: None,
         }
     }
 
@@ -103,6 +122,20 @@ impl Parameter {
         Self { mistaken, ..self }
     }
 
+    pub(super) const fn option(self, option: CommandOption) -> Self {
+        Self {
+            option: Some(option),
+            ..self
+        }
+    }
+
+    pub(super) const fn schema(self, name: &'static str, doc: &'static str) -> Self {
+        Self {
+            schema: Some(NamedSchema { name, doc }),
+            ..self
+        }
+    }
+
     pub(super) const fn secret(self) -> Self {
         Self {
             is_secret: true,
@@ -115,6 +148,11 @@ impl Parameter {
             is_large: true,
             ..self
         }
+    }
+
+    /// Whether only pipelines use it.
+    pub fn is_of_pipelines(&self) -> bool {
+        Routes::PIPELINES.has_all(self.routes)
     }
 
     /// Whether this is its name or one of its aliases.
@@ -177,6 +215,22 @@ pub struct Choice {
     pub name: &'static str,
     /// Other names that mean the same.
     pub aliases: &'static [&'static str],
+}
+
+/// The names of these values.
+pub(crate) const fn choices<T, const N: usize>(values: &[Named<T>; N]) -> [Choice; N] {
+    let mut all = [Choice {
+        name: "",
+        aliases: &[],
+    }; N];
+    let mut at = 0;
+    while at < N {
+        if let Some((&name, aliases)) = values[at].1.split_first() {
+            all[at] = Choice { name, aliases };
+        }
+        at += 1;
+    }
+    all
 }
 
 /// A nested object.

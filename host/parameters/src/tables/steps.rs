@@ -1,8 +1,11 @@
 //! The steps of `automation_scripts`.
 
+use trawl_plan::Needs;
+use trawl_plan::render::step_name;
+
 use super::time;
-use crate::parameters::needs::Needs;
-use crate::parameters::row::{Parameter, Range, Shape};
+use crate::row::{Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 
@@ -23,7 +26,7 @@ const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Parameter {
     Parameter::key(name, shape, NOTHING, doc)
 }
 
-const SELECTOR: Parameter = key("selector", Shape::Text("CSS selector"), "The element.");
+const SELECTOR: Parameter = key("selector", Shape::Text(texts::SELECTOR), "The element.");
 
 const TIMEOUT: Parameter = key(
     "timeout",
@@ -184,6 +187,6 @@ pub const STEPS: &[StepKind] = &[
 
 /// The step with this name, compared as steps are: without case and underscores.
 pub fn step_kind(name: &str) -> Option<&'static StepKind> {
-    let folded = name.to_lowercase().replace('_', "");
-    STEPS.iter().find(|kind| kind.name.to_lowercase() == folded)
+    let name = step_name(name)?;
+    STEPS.iter().find(|kind| kind.name == name)
 }

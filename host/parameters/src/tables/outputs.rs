@@ -1,7 +1,15 @@
 //! What is returned of a page.
 
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Range, Shape};
+use serde_json::{Map, Value};
+
+use trawl_plan::Needs;
+
+use crate::define::parameters;
+use crate::forms::{ChunkingForm, FormatNames};
+use crate::option::{COMMAND_FORMAT, CommandOption, OptionForm};
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const ALL: Routes = Routes::ALL;
@@ -36,7 +44,7 @@ const LINK_REWRITE: Object = Object {
         .example("\"http://\""),
         Parameter::key(
             "pattern",
-            Shape::Text("regular expression"),
+            Shape::Text(texts::EXPRESSION),
             NOTHING,
             "The regular expression to replace, for `regex`.",
         )
@@ -60,13 +68,18 @@ const LINK_REWRITE: Object = Object {
     ],
 };
 
-const fn filter(name: &'static str, doc: &'static str) -> Parameter {
-    Parameter::switch(name, ALL, Needs::DOCUMENT, doc)
-}
+/// What options that add fields to the page entry do on the command line.
+const PRINTS_JSON: &str = "Prints the page entry as JSON";
 
-pub(super) const ROWS: &[Parameter] = &[
-    Parameter::new(
-        "return_format",
+const SELECTORS: CommandOption = CommandOption::new("--selectors", "FILE")
+    .form(OptionForm::File)
+    .note("Read from this JSON file. Prints the page entry as JSON");
+
+parameters! {
+    /// What is returned of a page.
+    pub struct Outputs;
+
+    return_format: FormatNames = new(
         Shape::Either(&[
             Shape::Text("name of a format"),
             Shape::List(&Shape::Text("name of a format")),
@@ -79,36 +92,33 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("raw")
     .mistaken(&["format", "formats", "output", "output_format"])
-    .example("\"markdown\""),
-    Parameter::new(
-        "format_options",
+    .example("\"markdown\"")
+    .option(CommandOption::new("--format", "FORMAT").default(COMMAND_FORMAT));
+    format_options: Map<String, Value> = new(
         Shape::Map("format names", &Shape::Any("the options of the format", &["object"])),
         CONTENT,
         NOTHING,
         "Options of the requested formats, by name.",
     )
     .default("none")
-    .example("{\"markdown\": {\"links\": \"none\"}}"),
-    Parameter::new(
-        "filters",
+    .example("{\"markdown\": {\"links\": \"none\"}}");
+    filters: Map<String, Value> = new(
         PLUGINS,
         ALL,
         Needs::DOCUMENT,
         "Loaded filters by name, with their options.",
     )
     .default("none")
-    .example("{\"prune\": {\"images\": true}}"),
-    Parameter::new(
-        "extractors",
+    .example("{\"prune\": {\"images\": true}}");
+    extractors: Map<String, Value> = new(
         PLUGINS,
         ALL,
         NOTHING,
         "Loaded extractors by name, with their options; results are under `extracted`.",
     )
     .default("none")
-    .example("{\"links\": true}"),
-    Parameter::new(
-        "chunking_alg",
+    .example("{\"links\": true}");
+    chunking_alg: ChunkingForm = new(
         Shape::Either(&[
             Shape::Text("name of a chunker"),
             Shape::Options("`type`, the name, and the options of the chunker, such as `value`"),
@@ -122,52 +132,45 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("none")
     .mistaken(&["chunking", "chunk"])
-    .example("{\"type\": \"words\", \"value\": 100}"),
-    Parameter::new(
-        "max_size",
+    .example("{\"type\": \"words\", \"value\": 100}")
+    .schema(
+        "ChunkingForm",
+        "The name of a chunker, or an object with it as `type` and the chunker's options.",
+    );
+    max_size: u64 = new(
         Shape::Count(Range {
             least: 0,
             most: u64::MAX,
             is_refused: false,
- unit: "bytes",
+            unit: "bytes",
         }),
         CONTENT,
         Needs::BODY,
         "Maximum size of `content`, which is cut at a character boundary.",
     )
     .default("no limit")
-    .example("10000"),
-    Parameter::switch("metadata", ALL, NOTHING, "Adds `metadata`.")
-        .mistaken(&["return_metadata"]),
-    Parameter::switch(
-        "return_page_links",
-        ALL.without(Routes::LINKS),
-        NOTHING,
-        "Adds `links`.",
-    )
-    .mistaken(&["links", "return_links"]),
-    Parameter::switch("return_headers", PAGES, NOTHING, "Adds the response `headers`."),
-    Parameter::switch(
-        "return_cookies",
-        PAGES,
-        NOTHING,
-        "Adds the `cookies` that the response set.",
-    ),
-    Parameter::switch(
-        "return_json_data",
+    .example("10000");
+    metadata: bool = switch(ALL, NOTHING, "Adds `metadata`.").mistaken(&["return_metadata"])
+        .option(CommandOption::switch("--metadata").note(PRINTS_JSON));
+    return_page_links: bool = switch(ALL.without(Routes::LINKS), NOTHING, "Adds `links`.")
+        .mistaken(&["links", "return_links"])
+        .option(CommandOption::switch("--links").note(PRINTS_JSON));
+    return_headers: bool = switch(PAGES, NOTHING, "Adds the response `headers`.");
+    return_cookies: bool = switch(PAGES, NOTHING, "Adds the `cookies` that the response set.");
+    return_json_data: bool = switch(
         ALL,
         Needs::PLUGIN,
         "Adds `json_data`: structured data and framework state of the page.",
     )
-    .mistaken(&["json_data", "return_json"]),
-    Parameter::switch(
-        "return_hidden_text",
+    .mistaken(&["json_data", "return_json"])
+    .option(CommandOption::switch("--json-data").note(PRINTS_JSON));
+    return_hidden_text: bool = switch(
         ALL,
         Needs::PLUGIN,
         "Reports text that is hidden from human readers in `metadata.hidden_text`.",
-    ),
-    Parameter::new(
-        "css_extraction_map",
+    )
+    .option(CommandOption::switch("--hidden-text").note(PRINTS_JSON));
+    css_extraction_map: Map<String, Value> = new(
         Shape::Options(
             "from field names to a selector, or from paths to a list of `{\"name\", \"selectors\"}`",
         ),
@@ -177,53 +180,57 @@ pub(super) const ROWS: &[Parameter] = &[
          attribute.",
     )
     .mistaken(&["selectors", "css_selectors", "extraction_map", "extract_rules", "css_extractor"])
-    .example("{\"title\": \"h1\"}"),
-    Parameter::new(
-        "link_rewrite",
+    .example("{\"title\": \"h1\"}")
+    .option(SELECTORS);
+    link_rewrite: Map<String, Value> = new(
         Shape::Object(&LINK_REWRITE),
         ALL,
         Needs::LINKS,
         "A rule that changes the URLs of links before a crawl follows them and `links` lists them.",
     )
-    .example("{\"type\": \"replace\", \"find\": \"http://\", \"replace\": \"https://\"}"),
-    Parameter::switch(
-        "readability",
+    .example("{\"type\": \"replace\", \"find\": \"http://\", \"replace\": \"https://\"}");
+    readability: bool = switch(
         CONTENT,
         Needs::TEXT.and(Needs::PLUGIN),
         "Reduces `content` to the main content of the page.",
     )
-    .mistaken(&["readable", "main_content", "only_main_content"]),
-    Parameter::switch(
-        "clean_html",
+    .mistaken(&["readable", "main_content", "only_main_content"])
+    .option(CommandOption::switch("--readability"));
+    clean_html: bool = switch(
         CONTENT,
         Needs::HTML,
         "Removes scripts, styles and attributes in the format `html`.",
-    ),
-    Parameter::new(
-        "root_selector",
-        Shape::Text("CSS selector"),
+    );
+    root_selector: String = new(
+        Shape::Text(texts::SELECTOR),
         ALL,
         Needs::DOCUMENT,
         "Keeps only the elements that match.",
     )
     .mistaken(&["target_selector", "selector", "css_selector", "include_tags"])
-    .example("\"main\""),
-    Parameter::new(
-        "exclude_selector",
-        Shape::Text("CSS selector"),
+    .example("\"main\"")
+    .option(CommandOption::new("--root-selector", "CSS"));
+    exclude_selector: String = new(
+        Shape::Text(texts::SELECTOR),
         ALL,
         Needs::DOCUMENT,
         "Drops the elements that match.",
     )
     .mistaken(&["remove_selector", "exclude_tags", "excluded_tags"])
-    .example("\"nav\""),
-    filter("filter_images", "Drops images."),
-    filter("filter_output_images", "The same as `filter_images`."),
-    filter("filter_svg", "Drops inline SVG."),
-    filter("filter_output_svg", "The same as `filter_svg`."),
-    filter(
-        "filter_main_only",
+    .example("\"nav\"")
+    .option(CommandOption::new("--exclude-selector", "CSS"));
+    filter_images: bool = switch(ALL, Needs::DOCUMENT, "Drops images.");
+    filter_output_images: bool = switch(ALL, Needs::DOCUMENT, "The same as `filter_images`.");
+    filter_svg: bool = switch(ALL, Needs::DOCUMENT, "Drops inline SVG.");
+    filter_output_svg: bool = switch(ALL, Needs::DOCUMENT, "The same as `filter_svg`.");
+    filter_main_only: bool = switch(
+        ALL,
+        Needs::DOCUMENT,
         "Drops navigation, headers, footers and asides.",
-    ),
-    filter("filter_output_main_only", "The same as `filter_main_only`."),
-];
+    );
+    filter_output_main_only: bool = switch(
+        ALL,
+        Needs::DOCUMENT,
+        "The same as `filter_main_only`.",
+    );
+}

@@ -1,9 +1,16 @@
 //! What a browser does with a page, and screenshots.
 
+use serde_json::{Map, Value};
+
+use trawl_plan::Needs;
+use trawl_plan::render::WINDOW_SIDE_MAX;
+
 use super::time;
-use crate::parameters::needs::{Needs, Routes};
-use crate::parameters::row::{Object, Parameter, Range, Shape};
-use crate::render::WINDOW_SIDE_MAX;
+use crate::define::{object, parameters};
+use crate::forms::{Millis, WaitForForm};
+use crate::routes::Routes;
+use crate::row::{Object, Parameter, Range, Shape};
+use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
@@ -43,7 +50,7 @@ const WAIT_SELECTOR: Object = Object {
     rows: &[
         Parameter::key(
             "selector",
-            Shape::Text("CSS selector"),
+            Shape::Text(texts::SELECTOR),
             NOTHING,
             "The element.",
         )
@@ -58,7 +65,7 @@ const WAIT_DOM: Object = Object {
     rows: &[
         Parameter::key(
             "selector",
-            Shape::Text("CSS selector"),
+            Shape::Text(texts::SELECTOR),
             NOTHING,
             "The element.",
         )
@@ -151,37 +158,29 @@ const VIEWPORT: Object = Object {
     ],
 };
 
-const CLIP: Object = Object {
-    name: "Clip",
-    rows: &[
-        Parameter::key(
-            "x",
-            pixels(0),
-            NOTHING,
-            "Distance from the left edge of the page.",
-        )
-        .default("0")
-        .example("0"),
-        Parameter::key(
-            "y",
-            pixels(0),
-            NOTHING,
-            "Distance from the top edge of the page.",
-        )
-        .default("0")
-        .example("0"),
-        Parameter::key("width", pixels(1), NOTHING, "Width, to the right of `x`.")
-            .default("required")
-            .example("400"),
-        Parameter::key("height", pixels(1), NOTHING, "Height, down from `y`.")
-            .default("required")
-            .example("300"),
-    ],
-};
+object! {
+    /// `clip`: a part of a page in CSS pixels.
+    pub struct Clip;
 
-pub(super) const ROWS: &[Parameter] = &[
-    Parameter::new(
-        "evaluate_on_new_document",
+    x: Option<u32> = key(pixels(0), NOTHING, "Distance from the left edge of the page.")
+        .default("0")
+        .example("0");
+    y: Option<u32> = key(pixels(0), NOTHING, "Distance from the top edge of the page.")
+        .default("0")
+        .example("0");
+    width: u32 = key(pixels(1), NOTHING, "Width, to the right of `x`.")
+        .default("required")
+        .example("400");
+    height: u32 = key(pixels(1), NOTHING, "Height, down from `y`.")
+        .default("required")
+        .example("300");
+}
+
+parameters! {
+    /// What a browser does with a page, and screenshots.
+    pub struct Browser;
+
+    evaluate_on_new_document: String = new(
         Shape::Text("JavaScript"),
         PAGES,
         OWN,
@@ -189,9 +188,8 @@ pub(super) const ROWS: &[Parameter] = &[
          as a key of scripts or steps.",
     )
     .secret()
-    .example("\"window.seen = true\""),
-    Parameter::new(
-        "automation_scripts",
+    .example("\"window.seen = true\"");
+    automation_scripts: Map<String, Value> = new(
         Shape::Map("paths, or `*` (at most 100)", &Shape::Steps),
         PAGES,
         OWN,
@@ -200,9 +198,8 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .secret()
     .mistaken(&["automation", "actions", "steps", "js_scenario"])
-    .example("{\"*\": [{\"Click\": \"#more\"}]}"),
-    Parameter::new(
-        "execution_scripts",
+    .example("{\"*\": [{\"Click\": \"#more\"}]}");
+    execution_scripts: Map<String, Value> = new(
         Shape::Map("paths, or `*` (at most 100)", &Shape::Text("JavaScript")),
         PAGES,
         ANY,
@@ -210,9 +207,8 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .secret()
     .mistaken(&["js_scripts", "scripts"])
-    .example("{\"*\": \"document.title\"}"),
-    Parameter::new(
-        "wait_for",
+    .example("{\"*\": \"document.title\"}");
+    wait_for: WaitForForm = new(
         Shape::Either(&[time::NUMBER, Shape::Object(&WAIT_FOR)]),
         PAGES,
         ANY,
@@ -220,9 +216,8 @@ pub(super) const ROWS: &[Parameter] = &[
          count as 60 seconds.",
     )
     .mistaken(&["wait", "wait_for_selector", "wait_until"])
-    .example("{\"selector\": {\"selector\": \".price\"}}"),
-    Parameter::new(
-        "scroll",
+    .example("{\"selector\": {\"selector\": \".price\"}}");
+    scroll: Millis = new(
         time::MINUTE,
         PAGES,
         OWN,
@@ -230,62 +225,46 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .default("0")
     .mistaken(&["scroll_time"])
-    .example("2000"),
-    Parameter::new(
-        "viewport",
+    .example("2000");
+    viewport: Map<String, Value> = new(
         Shape::Object(&VIEWPORT),
         PAGES,
         OWN,
         "Size and properties of the browser window.",
     )
     .default("1366 × 768")
-    .example("{\"width\": 390, \"height\": 844}"),
-    Parameter::switch(
-        "block_ads",
-        PAGES,
-        OWN,
-        "Does not load advertisements and trackers.",
-    )
-    .mistaken(&["adblock"]),
-    Parameter::switch("block_images", PAGES, OWN, "Does not load images."),
-    Parameter::switch(
-        "block_stylesheets",
-        PAGES,
-        OWN,
-        "Does not load style sheets.",
-    ),
-    Parameter::switch(
-        "full_resources",
+    .example("{\"width\": 390, \"height\": 844}");
+    block_ads: bool = switch(PAGES, OWN, "Does not load advertisements and trackers.")
+        .mistaken(&["adblock"]);
+    block_images: bool = switch(PAGES, OWN, "Does not load images.");
+    block_stylesheets: bool = switch(PAGES, OWN, "Does not load style sheets.");
+    full_resources: bool = switch(
         PAGES,
         OWN,
         "Loads all resources, including audio, video and fonts.",
-    ),
-    Parameter::switch(
-        "full_page",
+    );
+    full_page: bool = switch(
         PAGES,
         Needs::PICTURE,
         "Captures the whole page rather than the window.",
     )
     .default("true")
-    .example("false"),
-    Parameter::switch(
-        "omit_background",
+    .example("false");
+    omit_background: bool = switch(
         PAGES,
         Needs::PICTURE.and(Needs::OWN_BROWSER),
         "Makes the background transparent.",
-    ),
-    Parameter::new(
-        "clip",
-        Shape::Object(&CLIP),
+    );
+    clip: Clip = new(
+        Shape::Object(&Clip::OBJECT),
         PAGES,
         Needs::PICTURE,
         "Captures only this rectangle of the page.",
     )
-    .example("{\"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}"),
-    Parameter::switch(
-        "binary",
+    .example("{\"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}");
+    binary: bool = switch(
         PAGES,
         Needs::PICTURE,
         "Returns the screenshot as an array of integers rather than base64.",
-    ),
-];
+    );
+}

@@ -1,7 +1,6 @@
 //! "Did you mean": the known name that a wrong one is closest to.
 
 use trawl_model::nearest::closest;
-pub use trawl_model::nearest::nearest_name;
 
 use super::row::Parameter;
 
@@ -23,7 +22,7 @@ pub fn nearest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::all;
+    use crate::all;
 
     #[test]
     fn a_wrong_name_is_led_to_the_right_one() {

@@ -11,7 +11,7 @@ use super::tables::{GROUPS, STEPS};
 const INTRODUCTION: &str = "\
 # Reference: parameters and statuses
 
-This page is generated from the tables by which the server validates requests (`host/plan/src/parameters`); a test compares them.
+This page is generated from the tables by which the server validates requests (`host/parameters/src`); a test compares them.
 
 A request is a JSON object, or an array of them. `null` means \"not set\". The choices of a parameter are case-insensitive. A value of the wrong
 type is a 400 that names its path. Unknown parameters and unknown keys of nested objects are ignored; the response header
@@ -189,7 +189,7 @@ fn count(range: Range) -> String {
 }
 
 fn effect(parameter: &Parameter, has_routes: bool) -> String {
-    let needs = parameter.needs.to_string();
+    let needs = parameter.condition();
     match (has_routes, needs.is_empty()) {
         (true, true) => parameter.routes.to_string(),
         (true, false) => format!("{}; {needs}", parameter.routes),

@@ -10,6 +10,11 @@ mod time;
 
 use super::row::Parameter;
 
+pub use browser::{Browser, Clip};
+pub use crawls::Crawls;
+pub use outputs::Outputs;
+pub use pages::{Cache, CacheForm, Cookie, CookieForm, CookiesForm, Pages, Router};
+pub use pipelines::{Pipelines, TransformItem};
 pub use steps::{STEPS, StepKind, step_kind};
 
 /// Parameters that belong together.
@@ -25,22 +30,22 @@ pub struct Group {
 pub const GROUPS: &[Group] = &[
     Group {
         title: "Pages",
-        rows: pages::ROWS,
+        rows: Pages::ROWS,
     },
     Group {
         title: "Outputs",
-        rows: outputs::ROWS,
+        rows: Outputs::ROWS,
     },
     Group {
         title: "Crawls",
-        rows: crawls::ROWS,
+        rows: Crawls::ROWS,
     },
     Group {
         title: "Browser and screenshots",
-        rows: browser::ROWS,
+        rows: Browser::ROWS,
     },
     Group {
         title: "Pipelines and `/transform`",
-        rows: pipelines::ROWS,
+        rows: Pipelines::ROWS,
     },
 ];
