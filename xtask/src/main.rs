@@ -116,7 +116,7 @@ fn main() -> ExitCode {
 
 fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
-        Chore::Build => host::build(host::Profile::Release),
+        Chore::Build => host::build(host::Profile::Dev),
         Chore::Dist => host::dist().map(|_| ()),
         Chore::Guests { way } => guests::build(way),
         Chore::Apps => apps::build(),

@@ -1,6 +1,12 @@
 //! A headless browser for JavaScript-rendered pages: a pool of processes, a fresh browser context
 //! for each page, and all traffic through the proxy of that context. Returns the same kind of page
 //! as `fetch`.
+//!
+//! The browser speaks the DevTools protocol over two pipes: there is no debug port. Its only way to
+//! the network is the channel of a page. A page's first document, and each one it navigates to, is
+//! checked against robots.txt and the scope of the run before it is requested. A browser is
+//! replaced after a number of pages, minutes or mebibytes, and its whole process group is killed.
+//! Pages that lose their browser are rendered once more, each in a browser of its own.
 
 mod agent;
 mod automation;
