@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::SCHEMAS;
 use super::names::operation_id;
 use super::operation::{Operation, TAGS};
 use super::responses::{add_errors, add_headers, error_schema, is_error};
+use super::schemas::SCHEMAS;
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/jsonl";

@@ -29,9 +29,6 @@ use crate::pipelines::endpoints as pipeline;
 use crate::status::{health, metrics, plugins, providers};
 use crate::{Api, Service, admin, unimplemented, unlimited};
 
-/// Where schemas are in the document.
-const SCHEMAS: &str = "#/components/schemas/";
-
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
 #[derive(OpenApi)]
 #[openapi(
