@@ -11,7 +11,7 @@ use url::Url;
 
 use trawl_plan::{RenderPlan, Step};
 
-use super::RenderError;
+use super::error::RenderError;
 use super::page_state::PageState;
 use super::screenshot::Screenshot;
 use super::script::Ran;

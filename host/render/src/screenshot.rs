@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use trawl_plan::Picture;
 
-use super::RenderError;
+use super::error::RenderError;
 use super::tab::Tab;
 use super::wait::SCROLL_STEP;
 

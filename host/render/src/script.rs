@@ -5,8 +5,8 @@ use chromiumoxide::cdp::js_protocol::runtime::CallFunctionOnParams;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::RenderError;
 use super::calls::{by_value, outcome};
+use super::error::RenderError;
 use super::tab::Tab;
 
 /// Runs a script and bounds its result, in the page.
