@@ -10,6 +10,7 @@ use trawl_model::outcome::PageOutcome;
 use trawl_model::{Content, Piece};
 
 use super::parameters::{Given, Request, help, switch};
+use super::standard_output::print_bytes;
 
 /// Format of the content unless another one is given.
 pub(super) const FORMAT_DEFAULT: &str = "markdown";
@@ -109,7 +110,7 @@ impl OutputArgs {
             let mut entry = Vec::new();
             trawl_wire::write_entry(outcome, &mut entry);
             entry.push(b'\n');
-            return Ok(super::print_bytes(&entry)?);
+            return Ok(print_bytes(&entry)?);
         }
         if let Some(error) = &outcome.error {
             // A file without a URL is not named, and no site answered.
@@ -123,8 +124,8 @@ impl OutputArgs {
             Content::ByFormat(_) => None,
         };
         match (&outcome.content, text) {
-            (Content::One(Piece::Bytes(bytes)), _) => super::print_bytes(bytes),
-            (_, Some(text)) => super::print_bytes(text.as_bytes()),
+            (Content::One(Piece::Bytes(bytes)), _) => print_bytes(bytes),
+            (_, Some(text)) => print_bytes(text.as_bytes()),
             _ => bail!("the content has several parts; print it with `--json`"),
         }
         .context("cannot write the content")

@@ -13,6 +13,7 @@ use trawl_model::{SkipReason, StopReason};
 use super::continuation::option_of;
 use super::output::Written;
 use super::stored::StoredOptions;
+use crate::cli::standard_output::print;
 
 /// Period over which the page rate is measured.
 const RATE_PERIOD: Duration = Duration::from_secs(5);
@@ -79,7 +80,7 @@ impl Progress {
     pub(super) fn print_line(&self, line: &str) {
         self.bar.suspend(|| {
             // A closed terminal does not stop the crawl.
-            let _ = super::super::print(line);
+            let _ = print(line);
         });
     }
 
