@@ -8,10 +8,9 @@ use serde_json::{Map, Value, json};
 use trawl_model::redact::without_userinfo;
 use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
 
-use super::attempts::attempt;
-use super::cached::CacheWrite;
+use super::cache_write::CacheWrite;
 use super::smart::{self, PageSignals};
-use super::third_party::Vendor;
+use super::vendor::{Vendor, attempt};
 use crate::cache::Provided;
 use crate::page_budget::Loader;
 use crate::providers::Payment;

@@ -1,13 +1,14 @@
 //! Pools of upstream proxies, by name, and the choice of a proxy.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use reqwest::Client;
 
 use trawl_model::Nanodollars;
 
+use super::route::{PoolUse, Route};
 use super::tunnels::TunnelClient;
 use super::upstream::UpstreamProxy;
 
@@ -18,38 +19,6 @@ pub struct PoolConfig {
     pub proxies: Vec<UpstreamProxy>,
     /// Price of a gigabyte (10^9 bytes) through this pool, on top of the ordinary price.
     pub price_per_gigabyte: Nanodollars,
-}
-
-/// The pool that carried a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PoolUse {
-    /// Its name in the configuration.
-    pub name: String,
-    /// Price of a gigabyte (10^9 bytes) through it, on top of the ordinary price.
-    pub price_per_gigabyte: Nanodollars,
-    /// ISO 3166 code of the country from which the page was requested, if known.
-    pub country: Option<String>,
-}
-
-/// How a request leaves: directly or through one upstream proxy. Chosen once per page, so that all
-/// its hops come from one IP address.
-#[derive(Clone, Debug, Default)]
-pub struct Route {
-    /// Index of the proxy in its pool; `None` dials directly.
-    pub(super) proxy: Option<usize>,
-    /// The pool that carries the page; `None` dials directly.
-    pub pool: Option<PoolUse>,
-    /// Parameters that could not be honoured, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
-    /// Whose connections it uses; empty for the server itself.
-    pub(super) account: Arc<str>,
-}
-
-impl Route {
-    /// The account whose connections it uses; empty for the server itself.
-    pub(crate) fn account(&self) -> &str {
-        &self.account
-    }
 }
 
 /// The configured pools.

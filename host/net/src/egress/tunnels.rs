@@ -13,7 +13,7 @@ use tower::Service;
 
 use super::client::{Cause, Connector, HttpClient, Opening};
 use super::connect::{checked_for_request, checked_url_for_request};
-use super::proxy::through;
+use super::dial::through;
 use super::upstream::UpstreamProxy;
 
 /// Sends requests through tunnels of one upstream proxy.
