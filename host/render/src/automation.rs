@@ -363,7 +363,7 @@ impl Room {
                 }
                 self.screenshot_bytes -= bytes;
                 Done::TooLong(format!(
-                    "the screenshot has {bytes} bytes; those of one page may have {SCREENSHOT_BYTES_MAX} together"
+                    "the screenshot has {bytes} bytes; all screenshots of a page may have {SCREENSHOT_BYTES_MAX}"
                 ))
             }
             Done::Value(value) => {

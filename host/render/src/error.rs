@@ -51,21 +51,21 @@ pub enum RenderError {
     )]
     Screenshot(Duration),
     /// The page has more of something than it may.
-    #[error("the page has more than {1} {0} at once, the most that one page may have")]
+    #[error("the page has more than {1} {0} at once, the limit of a page")]
     TooMany(&'static str, usize),
     /// The page made the browser report something too large to be read.
     #[error("the page made the browser send a message of {0} bytes, more than is read of one page")]
     Oversize(u64),
     /// The page's HTML is too large.
-    #[error("the page's HTML is larger than {0} bytes, the most that is read of one page")]
+    #[error("the page's HTML is larger than {0} bytes, the limit of a page")]
     DocumentTooLarge(usize),
     /// The URL is a large file.
     #[error(
-        "the URL is a file of more than {0} bytes, the most that the browser returns; use `request: \"http\"`"
+        "the URL is a file of more than {0} bytes, the limit of the browser; use `request: \"http\"`"
     )]
     FileTooLarge(u64),
     /// The page loads more than it may.
-    #[error("the page loads more than {0} bytes, the most that is loaded for one page")]
+    #[error("the page loads more than {0} bytes, the limit of a page")]
     TooLarge(u64),
 }
 

@@ -145,8 +145,8 @@ fn ran(bounded: Bounded) -> Ran {
         None => Ran::Value(bounded.value),
         Some(size) if size >= 0.0 => Ran::TooLong(too_long(size)),
         Some(_) => Ran::TooLong(format!(
-            "the result has more than {RESULT_CHARS_MAX} characters as JSON, the most that are \
-             returned"
+            "the result has more than {RESULT_CHARS_MAX} characters as JSON, \
+             the limit of a result"
         )),
     }
 }

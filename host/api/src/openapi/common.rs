@@ -143,7 +143,7 @@ fn queued_crawl() -> Value {
 
 fn stored_request() -> Value {
     json!({
-        "description": "The request object of a crawl with its limits, without its secrets: null stands where one was.",
+        "description": "The request object of a crawl with its limits, and null in place of each secret.",
         "type": "object",
         "additionalProperties": true,
     })

@@ -10,7 +10,7 @@ use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
 
 use super::cache_write::CacheWrite;
 use super::smart::{self, PageSignals};
-use super::vendor::{Vendor, attempt};
+use super::vendor::{TURNED_AWAY, Vendor, attempt};
 use crate::cache::Provided;
 use crate::page_budget::Loader;
 use crate::providers::Payment;
@@ -121,7 +121,7 @@ impl Served {
                 } else {
                     Payment::Pooled
                 };
-                let attempt = attempt(&vendor.provider, payment, "turned_away", &reason);
+                let attempt = attempt(&vendor.provider, payment, TURNED_AWAY, &reason);
                 let attempts = self.metadata.entry("provider_attempts");
                 if let Value::Array(attempts) = attempts.or_insert_with(|| json!([])) {
                     attempts.push(attempt);
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(error.cause, Cause::Blocked);
         assert!(served.vendor.is_none() && served.usage.vendor.is_none());
         let expected = json!([
-            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "reason": error.message}
+            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "class": "blocked", "reason": error.message}
         ]);
         assert_eq!(served.metadata["provider_attempts"], expected);
     }

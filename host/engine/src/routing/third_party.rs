@@ -20,7 +20,7 @@ use super::cached::RenderedLookup;
 use super::clock::PageClock;
 use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
-use super::vendor::Vendor;
+use super::vendor::{TURNED_AWAY, Vendor};
 use super::{Served, Visit};
 use crate::cache::{PageCache, Provided};
 use crate::page_budget::PageBudget;
@@ -222,7 +222,8 @@ impl ThirdParty {
         }
         let turn = self.turn(round.visit, round.pace, &mut round.clock);
         let Ok(turn) = turn.await else {
-            let reason = "its turn at the site, by `delay` or robots.txt, did not come in time";
+            let reason =
+                "the site's rate limit, by `delay` or robots.txt, exceeds the time of the page";
             round.attempts.note(candidate, "delayed", reason);
             return ControlFlow::Break(None);
         };
@@ -347,7 +348,7 @@ impl Round<'_> {
         }
         if Block::of(&served).is_some() {
             self.attempts
-                .note(candidate, "turned_away", "the site blocked it");
+                .note(candidate, TURNED_AWAY, "the site blocked it");
             self.attempts.blocked = Some(Box::new(served));
             return ControlFlow::Continue(());
         }

@@ -23,11 +23,20 @@ pub struct Vendor {
     pub counters: RouteCounters,
 }
 
+/// The outcome of a provider that the site blocked. Decision D177.
+pub(super) const TURNED_AWAY: &str = "turned_away";
+/// Its name from the next version on.
+const BLOCKED: &str = "blocked";
+
 /// One entry of `metadata.provider_attempts`.
 pub(super) fn attempt(provider: &str, payment: Payment, outcome: &str, reason: &str) -> Value {
     let key = match payment {
         Payment::Own => "own",
         Payment::Pooled => "pooled",
     };
-    json!({"provider": provider, "key": key, "outcome": outcome, "reason": reason})
+    let mut entry = json!({"provider": provider, "key": key, "outcome": outcome, "reason": reason});
+    if outcome == TURNED_AWAY {
+        entry["class"] = BLOCKED.into();
+    }
+    entry
 }
