@@ -65,8 +65,8 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// Says of objects of which no key is known that they have some: generated clients take them for
-/// empty otherwise.
+/// Declares that objects without known keys have some: otherwise generated clients take them for
+/// empty.
 fn open_objects(part: &mut Value) {
     match part {
         Value::Object(parts) => {

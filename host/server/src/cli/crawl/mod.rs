@@ -114,8 +114,7 @@ fn leave(state: &State, tally: &CrawlProgress, written: Written) -> anyhow::Resu
     Ok(())
 }
 
-/// The error of a crawl whose pages all failed: that of its page if there was but one. Decision
-/// D225.
+/// The error of a crawl whose pages all failed: the page's own if there was one page. Decision D225.
 fn nothing_fetched(n_pages: u64, first_error: Option<String>) -> anyhow::Error {
     match first_error.filter(|_| n_pages == 1) {
         Some(error) => anyhow!("the page could not be fetched: {error}"),
@@ -216,7 +215,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     Ok(begun.context("the crawl was not started")?.id)
 }
 
-/// Sends a crawl that waits for its secrets, which are not stored, those of the command line.
+/// Resumes a crawl that waits for its secrets, which are not stored, with the command line's.
 async fn unlock(
     app: &App,
     view: &CrawlView,

@@ -149,7 +149,7 @@ fn skipped_line(skipped: &[(SkipReason, u64)]) -> Option<String> {
     (n_all > 0).then(|| format!("{n_all} URLs were found but not fetched: {reasons}"))
 }
 
-/// Why the crawl ended, and how it goes on if it ended at a cap.
+/// Why the crawl ended, and how to continue it if it ended at a cap.
 fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
     let ended = end_reason(summary);
     let stop = summary.progress.stop;
