@@ -61,7 +61,7 @@ fn phone_labels() -> io::Result<String> {
         let kind = match field(&key, 0)? {
             "phone" => None,
             "mobile" => Some("mobile"),
-            other => return Err(invalid(&format!("`{other}` is not a kind of phone label"))),
+            other => return Err(invalid(&format!("`{other}` is no kind of phone label"))),
         };
         labels.extend(words.into_iter().map(|word| (word, kind)));
     }
@@ -78,11 +78,7 @@ fn imprint() -> io::Result<String> {
             "vat" => "Vat",
             "tax" => "Tax",
             "registration" => "Registration",
-            other => {
-                return Err(invalid(&format!(
-                    "`{other}` is not a kind of imprint label"
-                )));
-            }
+            other => return Err(invalid(&format!("`{other}` is no kind of imprint label"))),
         };
         let country = field(&key, 1)?.trim_matches('-');
         for label in labels {
@@ -128,7 +124,7 @@ fn postal_codes() -> io::Result<String> {
         let town = match field(&key, 1)? {
             "before" => "Before",
             "after" => "After",
-            other => return Err(invalid(&format!("`{other}` is not a place of a town"))),
+            other => return Err(invalid(&format!("`{other}` is no place of a town"))),
         };
         let code = field(&key, 0)?;
         let _ = writeln!(
@@ -160,7 +156,7 @@ fn social_networks() -> io::Result<String> {
             "    Network {{ name: {name:?}, host: {host:?}, also: &{also:?}, under: &{under:?}, is_flat: {is_flat}, not: &{not:?} }},"
         );
         if let Some((key, _)) = keys.pop_first() {
-            return Err(invalid(&format!("`{key}` is not a key of a network")));
+            return Err(invalid(&format!("`{key}` is no key of a network")));
         }
     }
     out.push_str("];\n");
@@ -179,7 +175,7 @@ fn sections_of(path: &Path) -> io::Result<Vec<(String, Vec<String>)>> {
         } else if let Some((_, list)) = sections.last_mut() {
             list.push(line);
         } else {
-            return Err(invalid(&format!("`{line}` is in no section")));
+            return Err(invalid(&format!("`{line}` stands in no section")));
         }
     }
     Ok(sections)

@@ -1,7 +1,6 @@
 //! The `filter_links` analyst: which links of a page are worth following for a query.
 
 mod anchors;
-mod classification;
 mod content_type;
 mod criteria;
 mod join;
@@ -88,7 +87,7 @@ impl Request {
             .iter()
             .filter(|name| !name.trim().is_empty())
             .map(|name| {
-                vocabulary::named_type(name).ok_or_else(|| {
+                ContentType::of_name(name).ok_or_else(|| {
                     let known: Vec<&str> =
                         content_type::ALL.iter().map(|(name, _)| *name).collect();
                     let reason = format!(

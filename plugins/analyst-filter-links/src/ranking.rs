@@ -5,8 +5,7 @@ use trawl_sdk::Document;
 use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary, each_word};
 
 use crate::Request;
-use crate::classification::{Classification, is_social};
-use crate::content_type::ContentType;
+use crate::content_type::{Classification, ContentType, is_social};
 use crate::link::{Link, links};
 use crate::url::UrlParts;
 

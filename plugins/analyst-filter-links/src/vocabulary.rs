@@ -3,7 +3,7 @@
 
 use trawl_sdk::rank::{Language, fold};
 
-use crate::content_type::{ALL, ContentType};
+use crate::content_type::ContentType;
 
 /// A file type and its names in prompts.
 #[derive(Debug, PartialEq)]
@@ -380,13 +380,6 @@ const TYPE_WORDS: &[(ContentType, &[&str])] = &[
     ),
     (ContentType::Download, &["download", "downloads"]),
 ];
-
-/// The type that a caller names: by its own name, or by a word for such pages.
-pub(crate) fn named_type(name: &str) -> Option<ContentType> {
-    let name = name.trim().to_lowercase();
-    let exact = ALL.iter().find(|(own, _)| *own == name);
-    exact.map(|(_, own)| *own).or_else(|| type_word(&name))
-}
 
 /// The page type a word names.
 pub(crate) fn type_word(word: &str) -> Option<ContentType> {

@@ -1,6 +1,7 @@
 //! Postal addresses in lines of text, found by their postal codes.
 
 use super::forms::{FORMS, Town, codes};
+use super::with_text;
 use crate::found::Address;
 use crate::phones::Region;
 
@@ -405,27 +406,4 @@ fn is_street(text: &str) -> bool {
         && text.len() <= STREET_BYTES_MAX
         && !has_label
         && !text.contains(['@', '€', '$', '%'])
-}
-
-/// An address with its text on one line.
-pub(super) fn with_text(mut address: Address) -> Address {
-    let town = [&address.postal_code, &address.city]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let parts = [
-        address.street.clone(),
-        Some(town),
-        address.region.clone(),
-        address.country.clone(),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .flatten()
-        .filter(|part| !part.is_empty())
-        .collect();
-    address.text = parts.join(", ");
-    address
 }

@@ -15,7 +15,7 @@ use trawl_sdk::embedded::{has_type, string};
 use crate::found::Address;
 use crate::page::{Page, folded};
 use crate::phones::{Region, digits_of, hint};
-use lines::{in_line, with_text};
+use lines::in_line;
 
 /// Maximum number of addresses on one page.
 const ADDRESSES_MAX: usize = 100;
@@ -98,6 +98,28 @@ fn structured(object: &Map<String, Value>) -> Option<Address> {
     let is_enough =
         address.street.is_some() || (address.postal_code.is_some() && address.city.is_some());
     is_enough.then(|| with_text(address))
+}
+
+fn with_text(mut address: Address) -> Address {
+    let town = [&address.postal_code, &address.city]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let parts = [
+        address.street.clone(),
+        Some(town),
+        address.region.clone(),
+        address.country.clone(),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
+    address.text = parts.join(", ");
+    address
 }
 
 /// Addresses without duplicates.

@@ -8,8 +8,10 @@ use trawl_sdk::embedded::{has_type, string, types};
 use crate::found::Business;
 use crate::page::{Page, folded};
 use crate::phones::Region;
-use imprint::{NAME_BYTES_MAX, compact, imprint};
+use imprint::{compact, imprint};
 
+/// Maximum length of a business name, in bytes.
+const NAME_BYTES_MAX: usize = 120;
 /// Maximum number of opening hours.
 const HOURS_MAX: usize = 50;
 

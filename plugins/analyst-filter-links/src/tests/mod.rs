@@ -10,7 +10,6 @@ use trawl_sdk::testkit::{self, Page, finding};
 use crate::FilterLinks;
 use crate::content_type::ContentType;
 use crate::criteria::Criteria;
-use crate::vocabulary::named_type;
 
 fn page(html: &str) -> Page {
     testkit::page(html).url("https://site.example/here")
@@ -190,7 +189,7 @@ fn a_content_type_can_be_requested() {
             .contains("`spoons` is not a content type; use one of article, product"),
         "{refused}"
     );
-    assert_eq!(named_type("Blog"), Some(ContentType::Article));
+    assert_eq!(ContentType::of_name("Blog"), Some(ContentType::Article));
 }
 
 #[test]

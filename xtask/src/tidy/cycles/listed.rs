@@ -95,6 +95,16 @@ pub(super) const LISTED: &[Shared] = &[
     ),
     row(
         "plugins/analyst-contacts",
+        "addresses",
+        "addresses of lines are completed as all others are",
+    ),
+    row(
+        "plugins/analyst-contacts",
+        "business",
+        "names in an imprint have the bound of all names",
+    ),
+    row(
+        "plugins/analyst-contacts",
         "emails",
         "addresses of all sources are added to the same list",
     ),
@@ -112,6 +122,11 @@ pub(super) const LISTED: &[Shared] = &[
         "plugins/analyst-contacts",
         "people",
         "rules add to the same list",
+    ),
+    row(
+        "plugins/analyst-filter-links",
+        "content_type",
+        "tables of words name the types, which are found by the words",
     ),
     row(
         "plugins/analyst-filter-links",

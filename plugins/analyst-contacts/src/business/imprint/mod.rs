@@ -3,14 +3,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::NAME_BYTES_MAX;
 use crate::found::Business;
 use crate::phones::Region;
 
 // `LABELS`: labels in front of numbers with the prefix of VAT numbers; `LEGAL_FORMS`.
 include!(concat!(env!("OUT_DIR"), "/imprint.rs"));
 
-/// Maximum length of a business name, in bytes.
-pub(super) const NAME_BYTES_MAX: usize = 120;
 /// Digits of a tax or register number.
 const ID_DIGITS: std::ops::RangeInclusive<usize> = 5..=20;
 
