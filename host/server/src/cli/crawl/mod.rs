@@ -114,7 +114,8 @@ fn leave(state: &State, tally: &CrawlProgress, written: Written) -> anyhow::Resu
     Ok(())
 }
 
-/// The error of a crawl whose pages all failed: the page's own if there was one page. Decision D225.
+/// The error of a crawl whose pages all failed: the page's own if there was one page. Decision
+/// D225.
 fn nothing_fetched(n_pages: u64, first_error: Option<String>) -> anyhow::Error {
     match first_error.filter(|_| n_pages == 1) {
         Some(error) => anyhow!("the page could not be fetched: {error}"),
