@@ -62,13 +62,13 @@ enum Chore {
         /// Build the plugins and run only the tests whose name contains this
         filter: Option<String>,
     },
-    /// Attack a running server while an innocent account works
+    /// Attack a running server while another account works
     Siege {
         /// All attacks at once, for an hour
         #[arg(long)]
         long: bool,
     },
-    /// Hold the server against other programs (Chromium, libxml2, ...) over inputs that are drawn
+    /// Compare the server with other programs (Chromium, libxml2, ...) over inputs that are drawn
     Conformance {
         /// How long each judge draws; all draw at once
         #[arg(long, default_value_t = 60)]
@@ -80,7 +80,7 @@ enum Chore {
         #[arg(default_value = "")]
         judge: String,
     },
-    /// Feed made-up input to everything that reads strangers' bytes
+    /// Run the fuzz targets: generated input for everything that reads untrusted bytes
     Fuzz {
         /// Only the targets whose name contains this
         #[arg(default_value = "")]
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
 
 fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
-        Chore::Build => host::build(host::Profile::Release),
+        Chore::Build => host::build(host::Profile::Dev),
         Chore::Dist => host::dist().map(|_| ()),
         Chore::Guests { way } => guests::build(way),
         Chore::Apps => apps::build(),

@@ -33,7 +33,6 @@ mod writer;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -71,9 +70,6 @@ use queue::Queue;
 use reservation::PageOfRun;
 use seats::Seats;
 
-/// How long a page without money waits at most before it looks again, in case that money was
-/// released between its look and its wait.
-pub(crate) const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Reason in the voids of reservations that the last process left open.
 const SERVER_STOPPED: &str = "server stopped";
 

@@ -1,13 +1,18 @@
 //! Waiting for money that pages in flight hold.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
-use crate::RECHECK_INTERVAL;
 use crate::allotment::Allotment;
 use crate::funds::{Cap, FundsError};
 use crate::key_wallet::KeyWallet;
 use crate::reserved_pages::Growing;
 use crate::wallet::Wallet;
+
+/// How long a page without money waits at most before it looks again, in case that money was
+/// released between its look and its wait.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Resolves when money of the account, or of the run, is released after this call.
 pub(crate) fn released<'a>(

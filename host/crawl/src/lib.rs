@@ -9,6 +9,12 @@
 //! redirects, `paid` knows what an earlier process was paid for, and `recorder` stores pages and
 //! URLs, each `batch` with its retries.
 //!
+//! The recorder writes ten times a second: entries into the page log, then positions and URLs into
+//! the tables, in one transaction. A page is done in the tables only when its entry is in the log,
+//! and its charge has an id made from crawl and URL: after a crash it is fetched again at worst,
+//! never lost and never billed twice. A page of depth k is leased only when none of depth k - 2 or
+//! less is unfinished, so that every depth is the shortest distance from the seed.
+//!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
 

@@ -42,7 +42,7 @@ pub enum Fault {
         allowed_mib: u64,
     },
     /// The result exceeds the output limit.
-    #[error("returned too much: {}, allowed {allowed_mib} MiB", used(*.used_bytes))]
+    #[error("returned {}, the limit is {allowed_mib} MiB", used(*.used_bytes))]
     OutputTooLarge {
         /// Bytes of the result; `None` when copying it was aborted.
         used_bytes: Option<u64>,

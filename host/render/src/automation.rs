@@ -11,7 +11,7 @@ use url::Url;
 
 use trawl_plan::{RenderPlan, Step};
 
-use super::RenderError;
+use super::error::RenderError;
 use super::page_state::PageState;
 use super::screenshot::Screenshot;
 use super::script::Ran;
@@ -363,7 +363,7 @@ impl Room {
                 }
                 self.screenshot_bytes -= bytes;
                 Done::TooLong(format!(
-                    "the screenshot has {bytes} bytes; those of one page may have {SCREENSHOT_BYTES_MAX} together"
+                    "the screenshot has {bytes} bytes; all screenshots of a page may have {SCREENSHOT_BYTES_MAX}"
                 ))
             }
             Done::Value(value) => {

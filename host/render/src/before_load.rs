@@ -16,8 +16,8 @@ use url::Url;
 
 use trawl_plan::RenderPlan;
 
-use super::RenderError;
 use super::calls::by_value;
+use super::error::RenderError;
 use super::page_setup::WORLD;
 use super::tab::Tab;
 

@@ -16,11 +16,12 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use super::cdp::{Connection, Forwarder};
+use super::config::RenderConfig;
+use super::error::RenderError;
 use super::events::Events;
 use super::launch::{self, Running};
 use super::memory::{Growth, Verdict};
 use super::workers::{SHARED, auto_attach_shared};
-use super::{RenderConfig, RenderError};
 
 /// How long a browser may take to respond for the first time: one second with warm caches, several
 /// from a cold disk.

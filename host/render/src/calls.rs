@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::RenderError;
 use super::cdp::CallError;
+use super::error::RenderError;
 use super::load_error::thrown;
 use super::page_setup::WORLD;
 use super::tab::Tab;

@@ -11,9 +11,10 @@ use url::Url;
 use trawl_model::{FetchedPage, MediaKind, urls};
 use trawl_net::fetch::gets_cookies_of;
 
+use super::config::{FILE_BYTES_MAX, HTML_BYTES_MAX};
+use super::error::RenderError;
 use super::navigation::Document;
 use super::tab::Tab;
-use super::{FILE_BYTES_MAX, HTML_BYTES_MAX, RenderError};
 
 /// Characters of the HTML that are read at once: 6 MiB of JSON when each of them is escaped. Nearly
 /// all pages are one piece.

@@ -11,8 +11,8 @@ use chromiumoxide::cdp::browser_protocol::target::{
 };
 use chromiumoxide::types::Command;
 
-use super::RenderError;
 use super::cdp::CallError;
+use super::error::RenderError;
 use super::events::Events;
 use super::pool::TabSlot;
 

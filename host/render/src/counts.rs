@@ -1,6 +1,6 @@
 //! What a page may have a limited number of at once: frames, workers, WebSockets. Decision D169.
 
-use super::RenderError;
+use super::error::RenderError;
 
 /// Frames of a page at once: five times as many as pages full of advertisements have. Each takes
 /// some 300 KB, a third of it in the process that all pages share.

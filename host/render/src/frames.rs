@@ -14,9 +14,10 @@ use futures_util::future::try_join_all;
 use serde_json::Value;
 
 use super::cdp::CallError;
+use super::config::HTML_BYTES_MAX;
+use super::error::RenderError;
 use super::page_setup::WORLD;
 use super::tab::Tab;
-use super::{HTML_BYTES_MAX, RenderError};
 
 /// Encloses the name of a frame where its content belongs. No text of a page has this character:
 /// `serialise` leaves it out.

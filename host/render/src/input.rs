@@ -5,7 +5,7 @@ use chromiumoxide::cdp::browser_protocol::input::{
     InsertTextParams, MouseButton,
 };
 
-use super::RenderError;
+use super::error::RenderError;
 use super::tab::Tab;
 
 /// Characters that are typed key by key: more than a form's fields have, and two commands each.

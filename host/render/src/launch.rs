@@ -18,8 +18,9 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
 use super::cdp::Connection;
+use super::config::{RenderConfig, SCRIPT_HEAP_MB};
+use super::error::RenderError;
 use super::memory::{ProcessMemory, group_memory};
-use super::{RenderConfig, RenderError};
 
 /// Executable names on the search path, in order of preference.
 /// The headless shell is the same engine without desktop windows, which take three quarters of a
@@ -37,9 +38,6 @@ const FOLDER_PREFIX: &str = "trawl-browser-";
 const ERROR_OUTPUT_BYTES_MAX: usize = 4_096;
 /// How long killed processes may take to disappear.
 const EXIT_TIME_MAX: Duration = Duration::from_secs(5);
-/// JavaScript heap of one page, in megabytes: a page beyond it crashes alone. Large applications
-/// use a tenth.
-pub(super) const SCRIPT_HEAP_MB: u32 = 512;
 
 /// Command line switches of every browser, in groups with their purpose.
 const FLAGS: &[&str] = &[

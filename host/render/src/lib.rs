@@ -1,6 +1,12 @@
 //! A headless browser for JavaScript-rendered pages: a pool of processes, a fresh browser context
 //! for each page, and all traffic through the proxy of that context. Returns the same kind of page
 //! as `fetch`.
+//!
+//! The browser speaks the DevTools protocol over two pipes: there is no debug port. Its only way to
+//! the network is the channel of a page. A page's first document, and each one it navigates to, is
+//! checked against robots.txt and the scope of the run before it is requested. A browser is
+//! replaced after a number of pages, minutes or mebibytes, and its whole process group is killed.
+//! Pages that lose their browser are rendered once more, each in a browser of its own.
 
 mod agent;
 mod automation;
@@ -10,14 +16,17 @@ mod caller_cookies;
 mod caller_headers;
 mod calls;
 mod cdp;
+mod config;
 mod content;
 mod context;
 mod counts;
+mod error;
 mod events;
 mod exchanges;
 mod fields;
 mod frames;
 mod input;
+mod job;
 mod launch;
 mod load_error;
 mod memory;
@@ -33,227 +42,26 @@ mod watch;
 mod wire;
 mod workers;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use serde_json::{Map, Value};
 use url::Url;
 
-pub use exchanges::Unstorable;
-use pool::{Pool, TabSlot};
-use trawl_model::{Cause, FetchedPage, PageFailure};
 use trawl_net::egress::{Egress, ProxyLimits};
-use trawl_net::fetch::RedirectPolicy;
 use trawl_net::politeness::Permit;
 use trawl_plan::{FetchPlan, RenderPlan};
 
-/// Pages open at once, unless configured otherwise: about 100 MB each, and four keep two cores
-/// busy.
-pub const TABS_MAX: usize = 8;
-/// Bytes of one page's HTML as UTF-8, as for plain HTTP. With the default [`PAGE_BYTES_MAX`], the
-/// memory of the page ends it first: the browser takes some hundred bytes for one of HTML.
-pub const HTML_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes of a file that is not HTML: it is read in one message, which has up to six times as many.
-/// Plain HTTP reads larger ones.
-const FILE_BYTES_MAX: u64 = 10_000_000;
-/// Decoded bytes that a page may load with all of its resources: as many as plain HTTP allows for
-/// one page, so that both reserve the same amount. Heavy pages without videos have some 30 MB.
-pub const LOADED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub use config::{HTML_BYTES_MAX, LOADED_BYTES_MAX, PAGE_BYTES_MAX, RenderConfig, TABS_MAX};
+pub use error::RenderError;
+pub use exchanges::Unstorable;
+pub use job::{IsChallenge, RenderJob, Rendered};
 
-/// Memory of one page, unless configured otherwise: large applications use a third.
-pub const PAGE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+use job::Visit;
+use pool::{Pool, TabSlot};
+
 /// Least time left in which a page that lost its browser is rendered again.
 const RETRY_TIME_MIN: Duration = Duration::from_secs(2);
-
-/// Settings of a [`Renderer`].
-#[derive(Clone, Debug)]
-pub struct RenderConfig {
-    /// The browser's executable; `None` searches for one.
-    pub program: Option<PathBuf>,
-    /// The search path of executables: the value of `PATH`.
-    pub search_path: OsString,
-    /// The user account that the browser runs as when the server runs as root.
-    pub user: String,
-    /// Whether the browser runs without its sandbox.
-    pub no_sandbox: bool,
-    /// Pages open at once.
-    pub tabs_max: usize,
-    /// Pages of one owner open at once.
-    pub tabs_per_owner: usize,
-    /// Pages after which a process is replaced.
-    pub pages_per_process: u32,
-    /// Age after which a process is replaced.
-    pub process_age_max: Duration,
-    /// Private memory of a browser's processes at which it is replaced; at one and a half times as
-    /// much, the page that grew most in the last seconds is killed at once.
-    pub process_bytes_max: u64,
-    /// Private memory of a page's process at which it is killed.
-    pub page_bytes_max: u64,
-    /// How long a page waits for a tab.
-    pub tab_wait_max: Duration,
-}
-
-impl Default for RenderConfig {
-    fn default() -> Self {
-        Self {
-            program: None,
-            search_path: OsString::from("/usr/local/bin:/usr/bin:/bin"),
-            user: "nobody".to_owned(),
-            no_sandbox: false,
-            tabs_max: TABS_MAX,
-            tabs_per_owner: TABS_MAX,
-            pages_per_process: 200,
-            process_age_max: Duration::from_secs(30 * 60),
-            process_bytes_max: 2 * 1024 * 1024 * 1024,
-            page_bytes_max: PAGE_BYTES_MAX,
-            tab_wait_max: Duration::from_secs(30),
-        }
-    }
-}
-
-/// Why a page could not be rendered.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// No browser is installed.
-    #[error(
-        "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart"
-    )]
-    Missing,
-    /// The browser does not start.
-    #[error("the browser cannot be started: {0}")]
-    Launch(String),
-    /// No tab became free in time.
-    #[error("no browser tab became free within {} s; try again later", .0.as_secs())]
-    Busy(Duration),
-    /// The page or the browser crashed.
-    #[error("the browser crashed while it rendered the page")]
-    Crashed,
-    /// The page's own process crashed, and the browser did not.
-    #[error(
-        "the page crashed its process, as pages do whose scripts fill their memory of {} MB",
-        launch::SCRIPT_HEAP_MB
-    )]
-    PageCrashed,
-    /// The browser failed to execute a command.
-    #[error("the browser failed: {0}")]
-    Protocol(String),
-    /// The page could not be loaded.
-    #[error("{1}")]
-    Load(Cause, String),
-    /// The page did not finish before its deadline.
-    #[error("the page did not render within {} s", .0.as_secs_f64().round())]
-    TimedOut(Duration),
-    /// The page used more memory than it may.
-    #[error(
-        "the page used too much memory and was stopped; ask for `request: \"http\"`, or block what it does not need"
-    )]
-    Memory,
-    /// The screenshot was not captured in time.
-    #[error(
-        "the browser did not capture the screenshot within {} s; ask for a smaller one or for none",
-        .0.as_secs()
-    )]
-    Screenshot(Duration),
-    /// The page has more of something than it may.
-    #[error("the page has more than {1} {0} at once, the most that one page may have")]
-    TooMany(&'static str, usize),
-    /// The page made the browser report something too large to be read.
-    #[error("the page made the browser send a message of {0} bytes, more than is read of one page")]
-    Oversize(u64),
-    /// The page's HTML is too large.
-    #[error("the page's HTML is larger than {0} bytes, the most that is read of one page")]
-    DocumentTooLarge(usize),
-    /// The URL is a large file.
-    #[error(
-        "the URL is a file of more than {0} bytes, the most that the browser returns; use `request: \"http\"`"
-    )]
-    FileTooLarge(u64),
-    /// The page loads more than it may.
-    #[error("the page loads more than {0} bytes, the most that is loaded for one page")]
-    TooLarge(u64),
-}
-
-impl RenderError {
-    /// The failure of the page.
-    pub fn failure(&self) -> PageFailure {
-        let cause = match self {
-            Self::Load(cause, _) => *cause,
-            Self::TimedOut(_) => Cause::Timeout,
-            Self::Missing => Cause::NoBrowser,
-            Self::Busy(_) => Cause::BrowserBusy,
-            Self::Launch(_) | Self::Crashed | Self::Protocol(_) => Cause::BrowserFailed,
-            Self::Screenshot(_) => Cause::Screenshot,
-            Self::Memory
-            | Self::PageCrashed
-            | Self::TooMany(..)
-            | Self::Oversize(_)
-            | Self::DocumentTooLarge(_)
-            | Self::FileTooLarge(_)
-            | Self::TooLarge(_) => Cause::PageLimit,
-        };
-        PageFailure::new(cause, self.to_string())
-    }
-}
-
-impl From<cdp::CallError> for RenderError {
-    fn from(error: cdp::CallError) -> Self {
-        match error {
-            cdp::CallError::Gone => Self::Crashed,
-            cdp::CallError::Oversize(bytes) => Self::Oversize(bytes),
-            other => Self::Protocol(other.to_string()),
-        }
-    }
-}
-
-/// A rendered page and what rendering it used.
-#[derive(Clone, Debug)]
-pub struct Rendered {
-    /// The page; its body is the final document, as UTF-8 HTML.
-    pub page: FetchedPage,
-    /// Decoded bytes of the main document and of all its resources.
-    pub loaded_bytes: u64,
-    /// The browser's CPU time for this page.
-    pub cpu: Duration,
-    /// A PNG screenshot, if requested.
-    pub screenshot: Option<Bytes>,
-    /// Metadata for the caller: `automation_data`, and `incomplete` for a page that was read before
-    /// it was ready.
-    pub metadata: Map<String, Value>,
-    /// Why no other caller may get this page; `None` if nothing that went into it speaks against
-    /// it.
-    pub unstorable: Option<Unstorable>,
-}
-
-/// Whether an answer is a bot wall's challenge, by status, headers and HTML.
-pub type IsChallenge = fn(u16, &[(String, String)], &[u8]) -> bool;
-
-/// On whose behalf a page is rendered, and its limits.
-#[derive(Clone, Copy)]
-pub struct RenderJob<'a> {
-    /// The account that pays: tabs are shared fairly among owners.
-    pub owner: &'a str,
-    /// Decoded bytes that the page may load, capped at [`LOADED_BYTES_MAX`].
-    pub bytes_max: u64,
-    /// When the page must be finished.
-    pub deadline: Instant,
-    /// Tells a challenge, whose scripts get time to pass it.
-    pub is_challenge: IsChallenge,
-    /// Asked before the page navigates to another URL; `None` allows all that egress allows.
-    pub redirects: Option<&'a Arc<dyn RedirectPolicy>>,
-}
-
-/// One page to render: its URL, its plans, and for whom.
-#[derive(Clone, Copy)]
-struct Visit<'a> {
-    url: &'a Url,
-    fetch: &'a FetchPlan,
-    plan: &'a RenderPlan,
-    job: RenderJob<'a>,
-}
 
 /// Whether a page failed together with its whole browser.
 struct IsBrowserLost(bool);

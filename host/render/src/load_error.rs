@@ -5,7 +5,7 @@ use url::Url;
 
 use trawl_model::Cause;
 
-use super::RenderError;
+use super::error::RenderError;
 use trawl_net::egress::Refusal;
 
 /// What precedes each frame of a stack in the description of an error.

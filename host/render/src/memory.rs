@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use super::RenderConfig;
+use super::config::RenderConfig;
 
 /// Measurements in which growth is looked for: ten seconds. What grew earlier and stopped is not
 /// what makes the memory run out now.

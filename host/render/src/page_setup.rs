@@ -9,7 +9,7 @@ use chromiumoxide::cdp::browser_protocol::page::AddScriptToEvaluateOnNewDocument
 
 use trawl_plan::{FetchPlan, RenderPlan};
 
-use super::FILE_BYTES_MAX;
+use super::config::FILE_BYTES_MAX;
 
 /// Name of the isolated world that the functions of `page.js` run in.
 pub(super) const WORLD: &str = "trawl";

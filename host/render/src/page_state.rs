@@ -8,8 +8,8 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::RenderError;
 use super::counts::Counts;
+use super::error::RenderError;
 use super::exchanges::{Exchanges, fills};
 use super::navigation::{Document, Navigations};
 use super::workers::SHARED;

@@ -12,7 +12,9 @@ use tokio::sync::Mutex;
 use trawl_model::fair::{FairPermit, FairSemaphore};
 
 use super::browser::Browser;
-use super::{RenderConfig, RenderError, launch};
+use super::config::RenderConfig;
+use super::error::RenderError;
+use super::launch;
 
 /// How often the memory of a browser with open pages is checked: a page grows by about a gigabyte a
 /// second at most.

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use trawl_plan::Picture;
 
-use super::RenderError;
+use super::error::RenderError;
 use super::tab::Tab;
 use super::wait::SCROLL_STEP;
 
@@ -131,8 +131,8 @@ impl Tab<'_> {
         let is_cut = wide < width || high < height;
         let cut = is_cut.then(|| {
             format!(
-                "it shows {wide:.0} × {high:.0} of {width:.0} × {height:.0} pixels, the most that \
-                 is painted"
+                "it shows {wide:.0} × {high:.0} of {width:.0} × {height:.0} pixels, the limit \
+                 of the browser"
             )
         });
         let clip = Viewport {

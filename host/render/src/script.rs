@@ -5,8 +5,8 @@ use chromiumoxide::cdp::js_protocol::runtime::CallFunctionOnParams;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::RenderError;
 use super::calls::{by_value, outcome};
+use super::error::RenderError;
 use super::tab::Tab;
 
 /// Runs a script and bounds its result, in the page.
@@ -145,8 +145,8 @@ fn ran(bounded: Bounded) -> Ran {
         None => Ran::Value(bounded.value),
         Some(size) if size >= 0.0 => Ran::TooLong(too_long(size)),
         Some(_) => Ran::TooLong(format!(
-            "the result has more than {RESULT_CHARS_MAX} characters as JSON, the most that are \
-             returned"
+            "the result has more than {RESULT_CHARS_MAX} characters as JSON, \
+             the limit of a result"
         )),
     }
 }

@@ -24,15 +24,17 @@ use super::agent::{agent, locale};
 use super::browser::Browser;
 use super::caller_headers::CallerHeaders;
 use super::cdp::CallError;
+use super::config::LOADED_BYTES_MAX;
 use super::context::OpenContext;
+use super::error::RenderError;
 use super::exchanges::Unstorable;
+use super::job::{Rendered, Visit};
 use super::load_error::{load_error, refusal};
 use super::navigation::{Document, NOT_MODIFIED};
 use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, noting_work};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
 use super::workers;
-use super::{LOADED_BYTES_MAX, RenderError, Rendered, Visit};
 use trawl_net::egress::ProxyChannel;
 
 /// The fraction of a page's time that is reserved for extracting its document, and its bounds.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use trawl_plan::WaitPlan;
 
-use super::RenderError;
+use super::error::RenderError;
 use super::navigation::Document;
 use super::page_state::{ALMOST_IDLE, PageState};
 use super::tab::Tab;

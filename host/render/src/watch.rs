@@ -18,10 +18,10 @@ use url::Url;
 use trawl_model::{Cause, urls};
 use trawl_net::fetch::RedirectPolicy;
 
-use super::RenderError;
 use super::caller_cookies::{CallerCookies, add_cookies};
 use super::caller_headers::{CallerHeaders, PageRequest};
 use super::cdp::{CallError, Connection};
+use super::error::RenderError;
 use super::events::{Event, Events, SessionEnd};
 use super::fields::{Fields, Request};
 use super::navigation::Document;

@@ -36,8 +36,9 @@ impl Decoder for DataFiles {
     }
 
     fn decode(file: &File<'_>, (): ()) -> Result<Decoded, Failure> {
-        let language = language::of(&file.media_type)
-            .ok_or_else(|| Failure::Unsupported(format!("`{}` is no data", file.media_type)))?;
+        let language = language::of(&file.media_type).ok_or_else(|| {
+            Failure::Unsupported(format!("`{}` is not a type of data", file.media_type))
+        })?;
         let title = file.name().unwrap_or(&file.url);
         let (data, fault) = match read(&file.text, language) {
             Ok(data) => (data, None),

@@ -87,7 +87,7 @@ fn other_languages_have_records_too() {
 fn a_damaged_file_is_code_with_a_warning() {
     for (media_type, text, expected) in [
         ("application/json", "{\"a\": ", "the JSON is invalid: "),
-        ("application/jsonl", "{}\n{", "line 2 is no JSON"),
+        ("application/jsonl", "{}\n{", "line 2 is not JSON"),
         ("application/toml", "a = ", "the TOML is invalid"),
         ("application/xml", "<a><b></a>", "the XML is invalid"),
         ("application/xml", "x", "no XML"),

@@ -91,7 +91,7 @@ pub(crate) fn of_json_lines(text: &str) -> Result<Data, String> {
         .filter(|(_, line)| !line.trim().is_empty());
     let values = lines.map(|(index, line)| {
         serde_json::from_str(line)
-            .map_err(|error| format!("line {} is no JSON: {error}", index + 1))
+            .map_err(|error| format!("line {} is not JSON: {error}", index + 1))
     });
     values.collect::<Result<_, _>>().map(Data::List)
 }

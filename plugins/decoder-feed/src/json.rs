@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str, base: &Base) -> Result<Decoded, Failure> {
 }
 
 fn unsupported() -> Failure {
-    Failure::Unsupported("the JSON is no JSON Feed".to_owned())
+    Failure::Unsupported("the JSON is not a JSON Feed".to_owned())
 }
 
 fn item(value: &Value, base: &Base) -> Item {

@@ -2,8 +2,9 @@
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use trawl_embedded::{Budget, Names, Prefix, after_token, is_word_byte};
+use trawl_embedded::{Budget, Names, Prefix, is_word_byte};
 
+use crate::brackets::after_group;
 use crate::nuxt;
 
 /// Maximum number of nested wrappers around a value.
@@ -129,24 +130,6 @@ pub(crate) fn literal_with(
         value: some_data(value).filter(|_| is_data),
         end: at + end,
     })
-}
-
-/// End of the bracketed group at `at`.
-pub(crate) fn after_group(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let (mut end, mut depth) = (at, 0_usize);
-    while let Some(&byte) = bytes.get(end) {
-        match byte {
-            b'{' | b'[' | b'(' => depth += 1,
-            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        end = after_token(text, end).unwrap_or(end + 1);
-        if depth == 0 {
-            break;
-        }
-    }
-    end
 }
 
 /// Reads a string that contains JSON, along with decoding calls around it. Only a string that is

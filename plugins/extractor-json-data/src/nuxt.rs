@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 use trawl_embedded::{Budget, after_token, is_word_byte};
 
-use crate::call::after_group;
+use crate::brackets::after_group;
 
 /// Maximum number of parameters.
 const PARAMETERS_MAX: usize = 20_000;

@@ -9,6 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use trawl_sdk::{Document, Extractor, Failure, Info, Source, Steps};
 
 pub use map::{Fields, SelectorMap};
+pub use pick::TEXT_BYTES_MAX;
 use pick::{Picker, Texts};
 
 /// Returns the fields of a selector map. Spec S6.
@@ -37,9 +38,6 @@ pub enum Found {
 
 /// Maximum number of texts per field; further matches are dropped.
 pub const MATCHES_MAX: usize = 10_000;
-
-/// Maximum size of all texts together, in bytes.
-pub const TEXT_BYTES_MAX: usize = 8 << 20;
 
 /// Step limit for all selectors of a map on a page.
 const STEPS_MAX: u64 = 2 * Steps::MAX;

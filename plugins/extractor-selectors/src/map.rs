@@ -116,9 +116,9 @@ fn check_path(key: &str) -> Result<(), Failure> {
     } else if key.contains("://") {
         "is a URL, write its path alone, such as `/products`"
     } else if key.contains(['?', '#']) {
-        "has a query or a fragment, which the path of a page has not: write what precedes it"
+        "has a query or a fragment: write the path alone, which precedes it"
     } else if key.contains('*') && key != "*" {
-        "has a `*` beside other characters: write `*` alone for every page, or the beginning of paths"
+        "has a `*` next to other characters: write `*` alone for every page, or the beginning of paths"
     } else {
         return Ok(());
     };

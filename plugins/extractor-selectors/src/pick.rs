@@ -6,7 +6,10 @@ use trawl_sdk::{Document, Failure, Kind, Node, Steps, Tag};
 use trawl_xpath::{Item, Value};
 
 use crate::selector::{FieldSelector, Query};
-use crate::{TEXT_BYTES_MAX, urls};
+use crate::urls;
+
+/// Maximum size of all texts together, in bytes.
+pub const TEXT_BYTES_MAX: usize = 8 << 20;
 
 /// Bytes of text per step.
 const BYTES_PER_STEP: usize = 32;

@@ -260,7 +260,7 @@ fn a_key_that_is_no_path_or_name_is_named_with_the_reason() {
             "is a URL, write its path alone",
         ),
         ("/blog?page=2", "has a query"),
-        ("/blog/*", "has a `*` beside other characters"),
+        ("/blog/*", "has a `*` next to other characters"),
     ] {
         let expected = format!("the key `{key}` {why}");
         check(json!({"/": fields, key: fields}), &expected);

@@ -1,6 +1,6 @@
 //! Makes markup inside a document safe to insert into HTML.
 
-use super::html::{VOID, escaped};
+use super::markup::{VOID, escaped};
 
 /// Elements that are kept; of all others the content is.
 const KEPT: [&str; 70] = [

@@ -38,6 +38,7 @@
 
 mod fragment;
 mod html;
+mod markup;
 #[cfg(test)]
 mod tests;
 

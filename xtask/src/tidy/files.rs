@@ -14,8 +14,11 @@ const COMMENT_COLUMNS_MAX: usize = 100;
 /// Endings of the files that people write.
 const WRITTEN: [&str; 7] = ["rs", "toml", "md", "wit", "sh", "yml", "run"];
 
-/// Folders that hold no text of ours, or pages of others kept as test data.
-const SKIPPED: [&str; 5] = ["target", ".git", "data", "cases", "pages"];
+/// Folders that hold no text of ours.
+const SKIPPED: [&str; 2] = ["target", ".git"];
+
+/// Folders of test data, among it pages of others, unless they are modules.
+const DATA: [&str; 3] = ["data", "cases", "pages"];
 
 /// Checks every file that people write under `root`.
 pub(super) fn check(root: &Path) -> anyhow::Result<Vec<String>> {
@@ -105,15 +108,9 @@ fn starts_a_path(line: &str, at: usize) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "\"'`(=:[<".contains(c))
 }
 
-/// Whether a Rust file holds tests only: by its name, or because its folder's `mod.rs` compiles it
-/// for tests only.
-pub(super) fn is_of_tests(file: &Path) -> bool {
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    if name.ends_with("tests") {
-        return true;
-    }
-    let front_door = std::fs::read_to_string(file.with_file_name("mod.rs")).unwrap_or_default();
-    front_door.contains(&format!("#[cfg(test)]\nmod {name};"))
+fn is_skipped(folder: &Path, name: &str) -> bool {
+    let is_data = DATA.contains(&name) && !folder.join("mod.rs").is_file();
+    SKIPPED.contains(&name) || is_data
 }
 
 /// Rust files under `dir`, in order of path.
@@ -136,7 +133,7 @@ pub(super) fn below(dir: &Path, endings: &[&str]) -> anyhow::Result<Vec<PathBuf>
             let ending = path
                 .extension()
                 .map_or(name.clone(), |ending| ending.to_string_lossy().into_owned());
-            if path.is_dir() && !path.is_symlink() && !SKIPPED.contains(&name.as_str()) {
+            if path.is_dir() && !path.is_symlink() && !is_skipped(&path, &name) {
                 waiting.push(path);
             } else if path.is_file() && endings.contains(&ending.as_str()) {
                 found.push(path);
@@ -182,25 +179,16 @@ mod tests {
     }
 
     #[test]
-    fn files_of_tests_are_told_by_name_or_by_their_front_door() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let door = "mod body;\n#[cfg(test)]\nmod faults;\n";
-        std::fs::write(dir.path().join("mod.rs"), door).expect("written");
-        let is_of_tests = |name: &str| is_of_tests(&dir.path().join(name));
-        assert!(is_of_tests("hop_tests.rs") && is_of_tests("faults.rs"));
-        assert!(!is_of_tests("body.rs") && !is_of_tests("mod.rs"));
-    }
-
-    #[test]
     fn files_are_found_below_and_skipped_folders_are_not() {
         let dir = tempfile::tempdir().expect("a folder");
-        for folder in ["a/b", "target"] {
-            std::fs::create_dir_all(dir.path().join(folder)).expect("made");
-            std::fs::write(dir.path().join(folder).join("x.rs"), "").expect("written");
+        for file in ["a/b/x.rs", "data/mod.rs", "pages/x.rs", "target/x.rs"] {
+            let file = dir.path().join(file);
+            std::fs::create_dir_all(file.parent().expect("has one")).expect("made");
+            std::fs::write(file, "").expect("written");
         }
         assert_eq!(
             rust_files(dir.path()).expect("readable"),
-            [dir.path().join("a/b/x.rs")]
+            [dir.path().join("a/b/x.rs"), dir.path().join("data/mod.rs")]
         );
     }
 }

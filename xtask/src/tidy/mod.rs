@@ -7,6 +7,7 @@ mod dependencies;
 mod files;
 pub(crate) mod frozen;
 mod layers;
+mod map;
 mod members;
 mod table;
 
@@ -24,7 +25,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let host = root.join("host");
     let workspace = Metadata::read(&["--no-deps"])?;
     let mut violations = layers::check(&workspace, &host, &architecture)?;
-    violations.extend(cycles::check(&host)?);
+    violations.extend(map::check(&root, &architecture));
+    violations.extend(cycles::check(&root)?);
     violations.extend(frozen::check(&root.join("wit"))?);
     violations.extend(files::check(&root)?);
     violations.extend(citations::check(&root)?);

@@ -15,8 +15,8 @@ use trawl_control::{Reply, Request};
 
 use super::views::KeyView;
 use crate::Api;
-use crate::admin::{ask, unexpected};
 use crate::http::auth;
+use crate::http::control::{ask, unexpected};
 use crate::http::error::ApiError;
 use crate::http::fields::Fields;
 use crate::http::format::ResponseFormat;

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use trawl_control::{Reply, Request};
 
-use super::{ask, unexpected};
 use crate::Api;
 use crate::account::notices::{self, Notices};
 use crate::account::views::AccountView;
+use crate::http::control::{ask, unexpected};
 use crate::http::error::ApiError;
 use crate::http::fields::{Fields, required};
 use crate::http::format::ResponseFormat;

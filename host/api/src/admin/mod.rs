@@ -9,10 +9,6 @@ mod seats;
 
 use utoipa::OpenApi;
 
-use trawl_control::{Reply, Request};
-
-use crate::Api;
-use crate::http::error::ApiError;
 use crate::http::methods::{Endpoint, delete, get, get_with_query, post, put};
 
 /// Documentation of the endpoints of this folder.
@@ -87,16 +83,4 @@ pub(crate) fn routes() -> Vec<Endpoint> {
         ("/admin/usage", get_with_query(money::usage)),
         ("/admin/verify", get(money::verify)),
     ]
-}
-
-/// Performs a request of the control protocol.
-pub(crate) async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
-    Ok(trawl_control::perform(&api.rooms.billing, request).await?)
-}
-
-/// The error for a reply of the wrong kind.
-pub(crate) fn unexpected(_: &Reply) -> ApiError {
-    // Not logged: a reply may contain a key.
-    tracing::error!("a request about accounts or keys got a reply of another kind");
-    ApiError::Internal
 }

@@ -14,10 +14,10 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_wire::dollars;
 
-use super::{ask, unexpected};
 use crate::Api;
 use crate::account::statement::{self, Statement, StatementQuery, parse_time};
 use crate::account::usage::{self, KeyUsage};
+use crate::http::control::{ask, unexpected};
 use crate::http::error::ApiError;
 use crate::http::fields::{Fields, required};
 use crate::http::format::ResponseFormat;

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 
 use trawl_control::{PricesView, Reply, Request};
 
-use super::{ask, unexpected};
 use crate::Api;
+use crate::http::control::{ask, unexpected};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::paging::Page;

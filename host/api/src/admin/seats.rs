@@ -10,9 +10,9 @@ use trawl_control::{Reply, Request};
 use trawl_model::Nanodollars;
 use trawl_wire::dollars;
 
-use super::{ask, unexpected};
 use crate::Api;
 use crate::account::views::AccountView;
+use crate::http::control::{ask, unexpected};
 use crate::http::error::ApiError;
 use crate::http::fields::{Fields, required};
 use crate::http::format::ResponseFormat;

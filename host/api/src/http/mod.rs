@@ -4,6 +4,7 @@ pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod closest;
 pub(crate) mod concurrency;
+pub(crate) mod control;
 pub(crate) mod cors;
 pub(crate) mod deprecation;
 pub(crate) mod drain;

@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::SCHEMAS;
 use super::names::operation_id;
 use super::operation::{Operation, TAGS};
 use super::responses::{add_errors, add_headers, error_schema, is_error};
+use super::schemas::SCHEMAS;
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/jsonl";
@@ -65,8 +65,8 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// Says of objects of which no key is known that they have some: generated clients take them for
-/// empty otherwise.
+/// Declares that objects without known keys have some: otherwise generated clients take them for
+/// empty.
 fn open_objects(part: &mut Value) {
     match part {
         Value::Object(parts) => {
@@ -143,7 +143,7 @@ fn queued_crawl() -> Value {
 
 fn stored_request() -> Value {
     json!({
-        "description": "The request object of a crawl with its limits, without its secrets: null stands where one was.",
+        "description": "The request object of a crawl with its limits, and null in place of each secret.",
         "type": "object",
         "additionalProperties": true,
     })

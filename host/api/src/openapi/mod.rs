@@ -29,9 +29,6 @@ use crate::pipelines::endpoints as pipeline;
 use crate::status::{health, metrics, plugins, providers};
 use crate::{Api, Service, admin, unimplemented, unlimited};
 
-/// Where schemas are in the document.
-const SCHEMAS: &str = "#/components/schemas/";
-
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
 #[derive(OpenApi)]
 #[openapi(
@@ -120,7 +117,7 @@ pub(crate) async fn openapi(
 }
 
 /// The document of the plugins in effect. It is made once for each generation of them, because that
-/// takes as long as serving a hundred pages and anybody may ask for it.
+/// takes as long as serving a hundred pages, and the request needs no key.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentDocument(Arc<Mutex<Option<Made>>>);
 

@@ -28,7 +28,7 @@ const fn shared(status: &'static str, description: &'static str, text: &'static 
 const COMMON: [Shared; 2] = [
     shared(
         "405",
-        "The path does not support another method than those of `Allow`",
+        "The path supports only the methods in `Allow`",
         "this endpoint does not support this method: use GET",
     ),
     shared(

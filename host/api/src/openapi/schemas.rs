@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::SCHEMAS;
+/// Where schemas are in the document.
+pub(super) const SCHEMAS: &str = "#/components/schemas/";
 
 /// Gives the pages of lists and the rows in them schemas with names of their own: what is derived
 /// as `Page_Key`, with its rows inside, becomes `KeyList` with `Key`.

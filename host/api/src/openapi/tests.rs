@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::fixed;
 use super::options::add_plugins;
-use super::schemas::add_references;
-use super::{SCHEMAS, fixed};
+use super::schemas::{SCHEMAS, add_references};
 
 fn documented(plugins: Value) -> Value {
     let mut document = fixed();

@@ -6,9 +6,11 @@ use rustc_hash::FxHashMap;
 
 use trawl_model::Discovered;
 
-use super::LINKS_MAX;
 use super::join::{Joined, Joiner};
 
+/// Links of one page. HTML site maps have some thousands; the longest lists on the web some ten
+/// thousand.
+pub const LINKS_MAX: usize = 20_000;
 /// Bytes of all links of one page: far more than a usual page needs. Without it, a long base and
 /// many short links could need gigabytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;

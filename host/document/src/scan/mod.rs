@@ -21,6 +21,7 @@ use trawl_model::Discovered;
 
 use self::foreign::Foreign;
 use self::join::Joiner;
+pub use self::links::LINKS_MAX;
 use self::links::Links;
 pub use self::meta::{Refresh, refresh};
 use self::tag_name::{Element, element};
@@ -28,10 +29,6 @@ use super::page::Page;
 use super::resolve::{query_encoding, with_encoded_query};
 use super::view::base_of;
 use super::{raw, reference, tag, xml};
-
-/// Links of one page. HTML site maps have some thousands; the longest lists on the web some ten
-/// thousand.
-pub const LINKS_MAX: usize = 20_000;
 
 /// Finds the links of a page: `a` (of SVG, too) and `area`, frames, `link` to the next, previous,
 /// alternate and canonical page, and a `meta` refresh.

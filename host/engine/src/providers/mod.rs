@@ -5,6 +5,12 @@
 //! in credentials at dispatch, sends to granted hosts only, follows no redirect, removes every
 //! credential from replies, and bounds the conversation in time, size and rounds. See
 //! `wit/provider/1`.
+//!
+//! Candidates are tried by preference, then in the order of `plugins.toml`, the caller's key before
+//! the operator's; ineligible ones and ones that cool down are skipped. A failure has a class:
+//! another try, the next route, or a pause for the key or the service. What a rule refuses
+//! (robots.txt, an IP address that is not public) is never retried through a provider. An adapter
+//! that is stopped in the middle of a paid job has its `on_cancel` request sent.
 
 mod breaker;
 mod conversation;

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use trawl_model::{Cause, Nanodollars, PageFailure};
 
+use super::vendor::attempt;
 use super::{FailedBy, NotServed, Served};
-use crate::providers::{Candidate, LeftOut, Payment, VendorFailure};
+use crate::providers::{Candidate, LeftOut, VendorFailure};
 
 /// The error of a page that every route was blocked from, whatever its status is: such pages cost
 /// nothing. Spec S3.
@@ -26,15 +27,6 @@ pub(super) struct Attempts {
     pub(super) blocked: Option<Box<Served>>,
     /// The last one that failed.
     pub(super) last: Option<(String, VendorFailure)>,
-}
-
-/// One entry of `metadata.provider_attempts`.
-pub(super) fn attempt(provider: &str, payment: Payment, outcome: &str, reason: &str) -> Value {
-    let key = match payment {
-        Payment::Own => "own",
-        Payment::Pooled => "pooled",
-    };
-    json!({"provider": provider, "key": key, "outcome": outcome, "reason": reason})
 }
 
 impl Attempts {

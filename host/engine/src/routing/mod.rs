@@ -5,6 +5,7 @@
 
 mod admission;
 mod attempts;
+mod cache_write;
 mod cached;
 mod clock;
 mod own_browser;
@@ -15,6 +16,8 @@ mod refreshed;
 mod served;
 mod smart;
 mod third_party;
+mod vendor;
+mod visit;
 
 #[cfg(test)]
 mod tests;
@@ -24,61 +27,26 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout_at;
 
-use trawl_model::memory::PageMemory;
 use trawl_model::{Cause, PageFailure};
-use trawl_net::fetch::{CookieJar, Fetcher};
+use trawl_net::fetch::Fetcher;
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
 use trawl_plan::{FetchPlan, PagePlan, RouterMode};
-use trawl_plugins::Registry;
 use trawl_render::Renderer;
 
 use crate::cache::PageCache;
-use crate::page_budget::PageBudget;
 use crate::providers::Providers;
 use clock::PageClock;
 use own_stack::OwnStack;
 use third_party::{Block, ThirdParty};
+use visit::Visit;
 
 pub use admission::{Admission, PageRules};
-pub use cached::CacheWrite;
+pub use cache_write::CacheWrite;
 pub use own_http::RETRIES_MAX;
 pub use served::{CacheOutcome, FailedBy, NotServed, Served};
-pub use third_party::Vendor;
-
-/// For whom a page is served.
-#[derive(Clone, Copy)]
-pub struct Client<'a> {
-    /// The account that pays, or another name for the client.
-    pub owner: &'a str,
-    /// Cookies of the run.
-    pub jar: &'a CookieJar,
-    /// The page's claim on the memory of its account.
-    pub memory: &'a PageMemory,
-    /// The money of the page.
-    pub page_budget: &'a PageBudget<'a>,
-    /// The plugins of the run: providers are among them.
-    pub registry: &'a Registry,
-    /// Whether the operator's credentials at providers may pay.
-    pub may_pool: bool,
-}
-
-/// One page on its way through the routes.
-#[derive(Clone, Copy)]
-struct Visit<'a> {
-    plan: &'a PagePlan,
-    client: Client<'a>,
-    clock: PageClock,
-    admission: &'a Arc<Admission>,
-}
-
-impl Visit<'_> {
-    /// The same on another route, with this time from now on.
-    fn within(self, time: Duration) -> Self {
-        let clock = self.clock.restarted(time);
-        Self { clock, ..self }
-    }
-}
+pub use vendor::Vendor;
+pub use visit::Client;
 
 /// How the routes of a page divide its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

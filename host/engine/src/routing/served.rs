@@ -8,10 +8,9 @@ use serde_json::{Map, Value, json};
 use trawl_model::redact::without_userinfo;
 use trawl_model::{Cause, FetchedPage, PageFailure, SkipReason, Usage, VendorUse};
 
-use super::attempts::attempt;
-use super::cached::CacheWrite;
+use super::cache_write::CacheWrite;
 use super::smart::{self, PageSignals};
-use super::third_party::Vendor;
+use super::vendor::{TURNED_AWAY, Vendor, attempt};
 use crate::cache::Provided;
 use crate::page_budget::{Loader, PageBudget, Unfunded};
 use crate::providers::Payment;
@@ -135,7 +134,7 @@ impl Served {
                 } else {
                     Payment::Pooled
                 };
-                let attempt = attempt(&vendor.provider, payment, "turned_away", &reason);
+                let attempt = attempt(&vendor.provider, payment, TURNED_AWAY, &reason);
                 let attempts = self.metadata.entry("provider_attempts");
                 if let Value::Array(attempts) = attempts.or_insert_with(|| json!([])) {
                     attempts.push(attempt);
@@ -267,7 +266,7 @@ mod tests {
         assert_eq!(error.cause, Cause::Blocked);
         assert!(served.vendor.is_none() && served.usage.vendor.is_none());
         let expected = json!([
-            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "reason": error.message}
+            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "class": "blocked", "reason": error.message}
         ]);
         assert_eq!(served.metadata["provider_attempts"], expected);
     }

@@ -8,14 +8,16 @@ use url::Url;
 
 use trawl_billing::{Tariff, price};
 use trawl_model::Nanodollars;
-use trawl_model::memory::MemoryBudget;
+use trawl_model::memory::{MemoryBudget, PageMemory};
 use trawl_net::egress::{Egress, EgressConfig, PoolConfig, Resolve, UpstreamProxy};
-use trawl_net::fetch::{FetchConfig, PoliteGet};
+use trawl_net::fetch::{CookieJar, FetchConfig, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_plan::testing::page_plan;
 use trawl_plan::{FetchPlan, Pool, RouterPlan};
+use trawl_plugins::Registry;
 
 use super::*;
+use crate::page_budget::PageBudget;
 
 static NO_BOUNDS: LazyLock<PageMemory> =
     LazyLock::new(|| MemoryBudget::unlimited().share("test").page());

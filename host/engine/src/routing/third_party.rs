@@ -8,7 +8,7 @@ use tokio::time::timeout_at;
 use url::Url;
 
 use trawl_contract::provider::Class;
-use trawl_model::{Cause, Nanodollars, PageFailure, Usage, VendorUse};
+use trawl_model::{Cause, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
 use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
@@ -19,12 +19,13 @@ use super::cached::RenderedLookup;
 use super::clock::PageClock;
 use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
+use super::vendor::{TURNED_AWAY, Vendor};
 use super::{Served, Visit};
 use crate::cache::{PageCache, Provided};
 use crate::page_budget::PageBudget;
 use crate::providers::{
-    Candidate, Choice, CostSource, Payment, ProviderQuery, ProviderRequest, Providers,
-    RouteCounters, TIME_MIN, VendorFailure, VendorPage,
+    Candidate, Choice, CostSource, Payment, ProviderQuery, ProviderRequest, Providers, TIME_MIN,
+    VendorFailure, VendorPage,
 };
 
 /// CPU time that is covered before a provider is asked, besides its price: more than nearly all
@@ -34,23 +35,6 @@ const TRANSFORM_CPU: Duration = Duration::from_secs(1);
 const ROUTES_MAX: usize = 12;
 /// Statuses with which a site blocks a client. Decision D91.
 const BLOCK_STATUSES: [u16; 3] = [403, 429, 503];
-
-/// The provider that served a page. Spec S16.
-#[derive(Clone, Debug)]
-pub struct Vendor {
-    /// Name in requests.
-    pub provider: String,
-    /// What ran: `provider_2.js`.
-    pub route: String,
-    /// What the provider charged for it.
-    pub cost: Nanodollars,
-    /// Whether the caller's key paid.
-    pub byok: bool,
-    /// Its place among the providers that were preferred, asked or left out; 1 is the first choice.
-    pub attempts: u32,
-    /// Where to count what is billed for it.
-    pub counters: RouteCounters,
-}
 
 /// The provider routes, and what may be fetched through them.
 pub(super) struct ThirdParty {
@@ -231,7 +215,8 @@ impl ThirdParty {
         }
         let turn = self.turn(round.visit, round.pace, &mut round.clock);
         let Ok(turn) = turn.await else {
-            let reason = "its turn at the site, by `delay` or robots.txt, did not come in time";
+            let reason =
+                "the site's rate limit, by `delay` or robots.txt, exceeds the time of the page";
             round.attempts.note(candidate, "delayed", reason);
             return ControlFlow::Break(None);
         };
@@ -352,7 +337,7 @@ impl Round<'_> {
         }
         if Block::of(&served).is_some() {
             self.attempts
-                .note(candidate, "turned_away", "the site blocked it");
+                .note(candidate, TURNED_AWAY, "the site blocked it");
             self.attempts.blocked = Some(Box::new(served));
             return ControlFlow::Continue(());
         }

@@ -15,7 +15,8 @@ use tower::util::MapRequestLayer;
 
 use url::Url;
 
-use super::{Checked, EgressError, host_and_port, literal};
+use super::destination::{Checked, host_and_port, literal};
+use super::error::EgressError;
 
 /// Idle connections pooled per host: twice the number of pages fetched from one host at once.
 pub(super) const IDLE_PER_HOST_MAX: usize = 128;

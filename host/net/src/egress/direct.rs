@@ -11,7 +11,7 @@ use tower::Service;
 
 use super::client::{Cause, Connector, HttpClient, Opening};
 use super::connect::checked_for_request;
-use super::proxy::direct;
+use super::dial::direct;
 
 /// Sends requests over direct connections.
 pub(super) type DirectClient = HttpClient<Direct>;

@@ -7,6 +7,8 @@ mod config;
 mod connect;
 pub(crate) mod connection_auth;
 mod connections;
+mod destination;
+mod dial;
 mod direct;
 mod error;
 mod ip_filter;
@@ -15,8 +17,10 @@ mod ports;
 mod proxy;
 mod reply;
 mod resolve;
+mod route;
 mod sample;
 mod tunnels;
+mod upstream;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -27,21 +31,24 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use http::{Method, StatusCode};
 use reqwest::{Request, Response};
-use url::{Host, Url};
+use url::Url;
 
 pub use config::{CONNECT_TIME_MAX, EgressConfig, LOOKUP_TIME_MAX, OwnAddress};
 pub use connection_auth::authenticates_connection;
 pub use connections::{CONNECTIONS_MAX, on_behalf_of};
 pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
-pub use pool::{PoolConfig, PoolUse, Resolve, Route, UpstreamProxy};
+pub use pool::PoolConfig;
 pub use proxy::{KeptCookies, ProxyChannel, ProxyLimits, Refusal};
 pub use reply::Reply;
+pub use route::{PoolUse, Route};
 pub use sample::SAMPLE_HOST;
+pub use upstream::{Resolve, UpstreamProxy};
 
 use client::{Connector, HttpClient, Sender};
 use connect::Dial;
 use connections::{Connections, current_account};
+use destination::{Checked, host_and_port, literal};
 use direct::{Direct, DirectClient};
 use pool::{Pools, Proxy};
 use resolve::Resolver;
@@ -75,15 +82,6 @@ pub struct Egress {
 enum Trust {
     Caller,
     Operator,
-}
-
-/// A destination and the only IP addresses it may be dialled at.
-struct Checked {
-    host: String,
-    port: u16,
-    ip_addresses: Vec<IpAddr>,
-    /// Whether the host is a name rather than an IP address.
-    is_name: bool,
 }
 
 impl Egress {
@@ -447,27 +445,6 @@ async fn repeated<C: Sender>(
 /// Whether a request can be repeated safely: RFC 9110 section 9.2.2, for the methods sent here.
 fn is_repeatable(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
-}
-
-/// Host and port of a URL; `None` without a host or with port 0, on which nothing can listen.
-fn host_and_port(url: &Url) -> Option<(String, u16)> {
-    let host = url.host_str().filter(|host| !host.is_empty())?;
-    let default_port = if url.scheme().starts_with("socks") {
-        Some(1080)
-    } else {
-        url.port_or_known_default()
-    };
-    let port = url.port().or(default_port).filter(|port| *port != 0)?;
-    Some((host.to_owned(), port))
-}
-
-/// The IP address that a host is, in any of the spellings that the URL standard accepts.
-fn literal(host: &str) -> Option<IpAddr> {
-    match Host::parse(host).ok()? {
-        Host::Ipv4(address) => Some(address.into()),
-        Host::Ipv6(address) => Some(address.into()),
-        Host::Domain(_) => None,
-    }
 }
 
 /// A refusal that no other moment would change.

@@ -1,15 +1,16 @@
 //! Pools of upstream proxies, by name, and the choice of a proxy.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use reqwest::Client;
-use url::Url;
 
 use trawl_model::Nanodollars;
 
+use super::route::{PoolUse, Route};
 use super::tunnels::TunnelClient;
+use super::upstream::UpstreamProxy;
 
 /// A pool of upstream proxies as configured.
 #[derive(Clone, Debug)]
@@ -18,72 +19,6 @@ pub struct PoolConfig {
     pub proxies: Vec<UpstreamProxy>,
     /// Price of a gigabyte (10^9 bytes) through this pool, on top of the ordinary price.
     pub price_per_gigabyte: Nanodollars,
-}
-
-/// One upstream proxy.
-#[derive(Clone)]
-pub struct UpstreamProxy {
-    /// `http`, `https`, `socks5` or `socks5h`, with user and password if it needs them.
-    pub url: Url,
-    /// ISO 3166 code, upper case, of the country of its exit IP addresses.
-    pub country: Option<String>,
-    /// How it receives a page's host: as a name or as an IP address.
-    pub resolve: Resolve,
-}
-
-/// Who resolves the host name of a page behind an upstream proxy. Every name is resolved and
-/// checked here first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Resolve {
-    /// The proxy: it receives the name, unless its scheme (`socks4`, `socks5`) has the client
-    /// resolve.
-    #[default]
-    Proxy,
-    /// This server: the proxy receives the checked IP address, in a tunnel for every page.
-    /// So a name cannot lead the proxy to another IP address (DNS rebinding).
-    Local,
-}
-
-/// Omits the password.
-impl std::fmt::Debug for UpstreamProxy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UpstreamProxy")
-            .field("host", &self.url.host_str())
-            .field("country", &self.country)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The pool that carried a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PoolUse {
-    /// Its name in the configuration.
-    pub name: String,
-    /// Price of a gigabyte (10^9 bytes) through it, on top of the ordinary price.
-    pub price_per_gigabyte: Nanodollars,
-    /// ISO 3166 code of the country from which the page was requested, if known.
-    pub country: Option<String>,
-}
-
-/// How a request leaves: directly or through one upstream proxy. Chosen once per page, so that all
-/// its hops come from one IP address.
-#[derive(Clone, Debug, Default)]
-pub struct Route {
-    /// Index of the proxy in its pool; `None` dials directly.
-    pub(super) proxy: Option<usize>,
-    /// The pool that carries the page; `None` dials directly.
-    pub pool: Option<PoolUse>,
-    /// Parameters that could not be honoured, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
-    /// Whose connections it uses; empty for the server itself.
-    pub(super) account: Arc<str>,
-}
-
-impl Route {
-    /// The account whose connections it uses; empty for the server itself.
-    pub(crate) fn account(&self) -> &str {
-        &self.account
-    }
 }
 
 /// The configured pools.
@@ -219,6 +154,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::upstream::Resolve;
     use super::*;
 
     /// A proxy's URL and its country.

@@ -11,10 +11,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower::Service;
 
-use super::UpstreamProxy;
 use super::client::{Cause, Connector, HttpClient, Opening};
 use super::connect::{checked_for_request, checked_url_for_request};
-use super::proxy::through;
+use super::dial::through;
+use super::upstream::UpstreamProxy;
 
 /// Sends requests through tunnels of one upstream proxy.
 pub(super) type TunnelClient = HttpClient<Tunnels>;

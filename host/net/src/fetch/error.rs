@@ -7,8 +7,8 @@ use url::Url;
 use trawl_model::memory::MemoryError;
 use trawl_model::{Cause, PageFailure};
 
-use super::REDIRECTS_MAX;
 use super::decode::CodingError;
+use super::limits::REDIRECTS_MAX;
 use crate::egress::{EgressError, EgressFault};
 
 /// Why a page could not be fetched. The text is for the caller.

@@ -8,6 +8,7 @@ mod error;
 mod exchange;
 mod get;
 mod hop;
+mod limits;
 pub mod loopback;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
+pub use body::BodyMeter;
 pub use cookies::{CookieJar, gets_cookies_of};
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
@@ -26,11 +28,12 @@ pub use get::{
     BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, GetResponse, PERMIT_TIME_MAX, PoliteGet,
 };
 pub use hop::ACCEPTED_ENCODING;
+pub use limits::{BODY_BYTES_MAX, BODY_IDLE_MAX, REDIRECTS_MAX, WIRE_BYTES_MAX};
 
 use trawl_model::memory::{MemoryBudget, MemoryShare, PageMemory};
 use trawl_model::page::header_list;
 use trawl_model::redact::without_userinfo;
-use trawl_model::{FetchedPage, Nanodollars, PageFailure};
+use trawl_model::{FetchedPage, Nanodollars};
 use trawl_plan::FetchPlan;
 
 use crate::egress::{Egress, PoolUse, Reply, Route, connection_auth};
@@ -38,18 +41,6 @@ use crate::politeness::Permit;
 use body::{BodyLimits, receive};
 use cookies::CookieChange;
 use hop::{Hop, text_of};
-
-/// Redirects followed for one page, as in browsers. Fetch standard section 4.4, step 7.
-pub const REDIRECTS_MAX: usize = 20;
-/// Bytes of one body as it comes over the wire, unless configured otherwise: three times the
-/// largest pages seen, and enough for most documents and images.
-pub const WIRE_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Bytes of one body after decoding, unless configured otherwise. What all of them hold together
-/// is bounded by the memory budget.
-pub const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// How long a body may arrive without a byte, unless configured otherwise: a site that is alive
-/// sends something, and a body that stalls holds memory that others wait for.
-pub const BODY_IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a [`Fetcher`].
 #[derive(Clone, Debug)]
@@ -134,16 +125,6 @@ impl Redirect {
             to: self.to.to_string(),
         }
     }
-}
-
-/// Covers the cost of a body while it arrives.
-pub trait BodyMeter: Send + Sync {
-    /// Covers a body of this many decoded bytes; may wait. Returns the number of bytes that are
-    /// paid for now, at least `n_bytes`.
-    ///
-    /// # Errors
-    /// The page cannot be paid: it ends with this failure.
-    fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>>;
 }
 
 /// Decides about the redirects of one page, and where its scripts may take it in a browser.

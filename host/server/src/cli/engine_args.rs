@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use trawl_net::egress::AllowList;
 
-use super::plugins_file;
+use super::environment::{environment, environment_names, plugins_file};
 use crate::config::{Config, Environment};
 
 /// Plugins, configuration, private networks, and the browser.
@@ -51,10 +51,10 @@ impl EngineArgs {
             );
             config.browser.program = Some(browser.clone());
         }
-        if let Some(path) = super::environment("PATH") {
+        if let Some(path) = environment("PATH") {
             config.browser.search_path = path.into();
         }
-        config.providers.environment = Environment(super::environment_names());
+        config.providers.environment = Environment(environment_names());
         Ok((config, plugins_file(self.plugins.clone())?))
     }
 }

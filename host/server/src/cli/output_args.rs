@@ -9,6 +9,7 @@ use trawl_model::{Content, Piece};
 use trawl_parameters::COMMAND_FORMAT;
 
 use super::parameters::{Given, OptionList, Options, Request};
+use super::standard_output::print_bytes;
 
 /// Parameters that add something to the page entry in addition to its content.
 const ENTRY_PARAMETERS: [&str; 8] = [
@@ -74,7 +75,7 @@ impl OutputArgs {
             let mut entry = Vec::new();
             trawl_wire::write_entry(outcome, &mut entry);
             entry.push(b'\n');
-            return Ok(super::print_bytes(&entry)?);
+            return Ok(print_bytes(&entry)?);
         }
         if let Some(error) = &outcome.error {
             // A file without a URL is not named, and no site answered.
@@ -88,8 +89,8 @@ impl OutputArgs {
             Content::ByFormat(_) => None,
         };
         match (&outcome.content, text) {
-            (Content::One(Piece::Bytes(bytes)), _) => super::print_bytes(bytes),
-            (_, Some(text)) => super::print_bytes(text.as_bytes()),
+            (Content::One(Piece::Bytes(bytes)), _) => print_bytes(bytes),
+            (_, Some(text)) => print_bytes(text.as_bytes()),
             _ => bail!("the content has several parts; print it with `--json`"),
         }
         .context("cannot write the content")

@@ -12,6 +12,7 @@ use trawl_parameters::Route;
 use trawl_wire::{PlanContext, RequestDefaults, Verb, scrape_plan};
 
 use super::engine_args::EngineArgs;
+use super::environment::cache_folder;
 use super::output_args::{OutputArgs, complete_format};
 use super::parameters::{
     self, CommandParameters, OptionList, Options, PageNotices, ParameterArgs, Request, section,
@@ -53,7 +54,7 @@ pub(super) struct ScrapeArgs {
 pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
     let (config, manifest) = args.engine.load()?;
-    let engine = Engine::build(&config, &manifest, super::cache_folder()?, None).await?;
+    let engine = Engine::build(&config, &manifest, cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let pools = app::pools(&config)?;
     let context = PlanContext {

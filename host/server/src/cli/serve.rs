@@ -17,7 +17,9 @@ use trawl_model::secret::Secret;
 use trawl_net::egress::SAMPLE_HOST;
 
 use super::engine_args::EngineArgs;
+use super::environment::log_filter;
 use super::listen::listen_address;
+use super::standard_output::print;
 use crate::app::{App, Paths};
 use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
 use crate::listener::descriptors;
@@ -52,7 +54,7 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
-    trawl_telemetry::start_logs(super::log_filter().as_deref())?;
+    trawl_telemetry::start_logs(log_filter().as_deref())?;
     trawl_telemetry::log_panics();
     trawl_telemetry::start_metrics()?;
     keep_private();
@@ -119,7 +121,7 @@ async fn greet(app: &App, address: SocketAddr, data: &Path) -> anyhow::Result<()
     let program = std::env::args_os().next();
     let program = program.map(|program| program.to_string_lossy().into_owned());
     let admin_key = app.unused_admin_key();
-    let printed = super::print(&greeting(&Greeting {
+    let printed = print(&greeting(&Greeting {
         address,
         program: program.as_deref().unwrap_or("trawl"),
         data,

@@ -17,9 +17,9 @@ use trawl_plan::address;
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_wire::transform_plan;
 
+use super::environment::{cache_folder, plugins_file};
 use super::output_args::{OutputArgs, complete_format};
 use super::parameters::{self, CommandParameters, ParameterArgs, Request, section};
-use super::{cache_folder, plugins_file};
 use crate::app::report_compiling;
 
 /// The parameters of the command.

@@ -37,16 +37,13 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 use mark::LedgerMark;
-use row::failed_to;
+use row::{LIST_TIME_MAX, failed_to};
 
 /// Connections for the server's own reads, which find few rows by key.
 const READERS_MAX: u32 = 2;
 /// Connections for lists and statements, so that the queries of many callers delay each other and
 /// nothing else.
 const LISTS_MAX: u32 = 2;
-/// Longest time of a statement on them. A page after a key takes milliseconds; a page after a large
-/// number of rows may take longer.
-const LIST_TIME_MAX: Duration = Duration::from_secs(2);
 /// Longest wait for one of them.
 const LIST_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Instructions of SQLite's virtual machine between two looks at the time: about a millisecond.

@@ -1,10 +1,15 @@
 //! Decoding of columns, and the error mapping that every query shares.
 
+use std::time::Duration;
+
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row, Transaction};
 
-use super::LIST_TIME_MAX;
 use crate::StoreError;
+
+/// Longest time of a statement on a connection for lists. A page after a key takes milliseconds; a
+/// page after a large number of rows may take longer.
+pub(super) const LIST_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Begins a transaction that writes. It gets the lock at once: a transaction that reads first could
 /// be refused later.

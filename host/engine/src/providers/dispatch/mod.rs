@@ -44,13 +44,14 @@ pub struct Keys {
 
 impl Keys {
     /// The values.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+    fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.values().map(Secret::expose)
     }
 
     /// Finds them in a provider's replies.
     pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
-        self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
+        self.scrubber
+            .get_or_init(|| Arc::new(Scrubber::new(self.secrets())))
     }
 
     /// A reply of the provider without these credentials.

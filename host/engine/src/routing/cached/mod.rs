@@ -4,7 +4,6 @@ mod rendered;
 
 pub(super) use rendered::RenderedLookup;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use trawl_net::fetch::{Caller, Condition, FetchError, Fetched, Redirect};
 use trawl_net::politeness::Owner;
 use trawl_plan::{FetchPlan, PagePlan};
 
+use super::cache_write::CacheWrite;
 use super::clock::PageClock;
 use super::own_http::{HttpRequest, Target};
 use super::own_stack::OwnStack;
@@ -37,15 +37,6 @@ pub(super) struct CachedFetch {
     pub(super) metadata: Option<Value>,
     /// Whether it came from the cache, or may be written to it.
     pub(super) cache: CacheOutcome,
-}
-
-/// A write of a fetched page to the cache, committed once the page is paid for: a page that failed
-/// or outgrew its ceiling cost nothing and must not be free the next time. Dropping it stores
-/// nothing.
-#[derive(Clone)]
-pub struct CacheWrite {
-    cache: Arc<PageCache>,
-    pages: Vec<(Key, StoredPage)>,
 }
 
 /// One page and its key in the cache.
@@ -338,24 +329,6 @@ impl CachedFetch {
             metadata: None,
             cache: write.map_or(CacheOutcome::Private, CacheOutcome::Fresh),
         }
-    }
-}
-
-impl CacheWrite {
-    /// Stores the page. Another thread writes it to disk, so this does not wait.
-    pub fn commit(self) {
-        for (key, page) in self.pages {
-            self.cache.store(key, page);
-        }
-    }
-}
-
-impl fmt::Debug for CacheWrite {
-    /// Without the pages and the whole cache.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CacheWrite")
-            .field("n_pages", &self.pages.len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -33,10 +33,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use trawl_model::secret::Secret;
 
-use super::{Egress, Route};
+use super::Egress;
+use super::route::Route;
 use meter::Meter;
 
-pub(super) use dial::{direct, through};
 pub use kept_cookies::KeptCookies;
 pub use meter::Refusal;
 

@@ -4,14 +4,16 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use rustix::time::{ClockId, clock_gettime};
 
+use trawl_model::PageFailure;
 use trawl_model::memory::{HeldBuffer, MemoryKind, PageMemory};
 
 use super::decode::{CodingError, Decoder, Step};
-use super::{BodyMeter, FetchError};
+use super::error::FetchError;
 use crate::egress::Reply;
 use crate::turns::{Turn, Turns};
 
@@ -22,6 +24,16 @@ const DECODE_YIELD_TIME: Duration = Duration::from_millis(2);
 const MOVING_FROM_BYTES: usize = 1 << 20;
 /// Bytes over the wire that such a body gets at least in its idle time; fewer are a stall.
 const MOVED_BYTES_MIN: u64 = 4 * 1024;
+
+/// Covers the cost of a body while it arrives.
+pub trait BodyMeter: Send + Sync {
+    /// Covers a body of this many decoded bytes; may wait. Returns the number of bytes that are
+    /// paid for now, at least `n_bytes`.
+    ///
+    /// # Errors
+    /// The page cannot be paid: it ends with this failure.
+    fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>>;
+}
 
 /// Limits of one body.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@ use trawl_control::{ControlError, Operator, Reply, Request, STATEMENT_ENTRIES_MA
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
+use super::standard_output::print_bytes;
 use crate::app;
 use crate::config::Config;
 use answer::{Answer, Statement};
@@ -219,7 +220,7 @@ fn show(answer: &Answer, json: bool) -> io::Result<()> {
     } else {
         answer.text()
     };
-    super::print_bytes(text.as_bytes())
+    print_bytes(text.as_bytes())
 }
 
 async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answer, ControlError> {

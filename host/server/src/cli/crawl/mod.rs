@@ -29,6 +29,7 @@ use trawl_plan::address;
 use trawl_store::CrawlState;
 use trawl_wire::{PlanContext, Verb, crawl_request, with_secrets};
 
+use super::environment::{cache_folder, log_filter, state_folder};
 use super::parameters::{self, PageNotices, Request};
 use crate::app::{App, Paths};
 pub(super) use args::CrawlArgs;
@@ -47,7 +48,7 @@ const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOL
 
 pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     // Logs would interfere with the progress line, so they are off unless RUST_LOG is set.
-    if let Some(filter) = super::log_filter() {
+    if let Some(filter) = log_filter() {
         trawl_telemetry::start_logs(Some(&filter))?;
     }
     let request = request(&args)?;
@@ -56,7 +57,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
     let url = request.get("url").as_str().unwrap_or_default();
-    let states = super::state_folder()?.join("crawls");
+    let states = state_folder()?.join("crawls");
     state::expire(&states, Clock::wall().now());
     let state = State::of(&states, url, target)?;
     if !args.resume {
@@ -71,7 +72,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
             );
         }
     }
-    state.prepare(args.resume, &super::cache_folder()?)?;
+    state.prepare(args.resume, &cache_folder()?)?;
     let paths = Paths {
         data: state.data(),
         plugins,
@@ -113,7 +114,7 @@ fn leave(state: &State, tally: &CrawlProgress, written: Written) -> anyhow::Resu
     Ok(())
 }
 
-/// The error of a crawl whose pages all failed: that of its page if there was but one. Decision
+/// The error of a crawl whose pages all failed: the page's own if there was one page. Decision
 /// D225.
 fn nothing_fetched(n_pages: u64, first_error: Option<String>) -> anyhow::Error {
     match first_error.filter(|_| n_pages == 1) {
@@ -210,7 +211,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     Ok(begun.context("the crawl was not started")?.id)
 }
 
-/// Sends a crawl that waits for its secrets, which are not stored, those of the command line.
+/// Resumes a crawl that waits for its secrets, which are not stored, with the command line's.
 async fn unlock(
     app: &App,
     view: &CrawlView,

@@ -13,6 +13,7 @@ use trawl_model::{SkipReason, StopReason};
 use super::continuation::option_of;
 use super::output::Written;
 use super::stored::StoredOptions;
+use crate::cli::standard_output::print;
 
 /// Period over which the page rate is measured.
 const RATE_PERIOD: Duration = Duration::from_secs(5);
@@ -79,7 +80,7 @@ impl Progress {
     pub(super) fn print_line(&self, line: &str) {
         self.bar.suspend(|| {
             // A closed terminal does not stop the crawl.
-            let _ = super::super::print(line);
+            let _ = print(line);
         });
     }
 
@@ -148,7 +149,7 @@ fn skipped_line(skipped: &[(SkipReason, u64)]) -> Option<String> {
     (n_all > 0).then(|| format!("{n_all} URLs were found but not fetched: {reasons}"))
 }
 
-/// Why the crawl ended, and how it goes on if it ended at a cap.
+/// Why the crawl ended, and how to continue it if it ended at a cap.
 fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
     let ended = end_reason(summary);
     let stop = summary.progress.stop;

@@ -10,7 +10,8 @@ use trawl_plugins::{Plugins, PluginsConfig};
 
 use super::crate_dir;
 use crate::app::report_compiling;
-use crate::cli::{plugins_file, runtime};
+use crate::cli::environment::plugins_file;
+use crate::cli::runtime::runtime;
 
 /// Where to find the plugins.
 pub(super) struct ListSource {

@@ -21,6 +21,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use trawl_model::PluginKind;
 
+use super::standard_output::print_bytes;
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
@@ -111,7 +113,7 @@ pub fn run(command: PluginCommand) -> anyhow::Result<()> {
     // A reader that closes the pipe early, such as `head`, is not an error.
     let mut out = Vec::new();
     let done = perform(command, &mut out);
-    super::print_bytes(&out)?;
+    print_bytes(&out)?;
     done
 }
 

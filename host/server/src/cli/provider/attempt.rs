@@ -19,7 +19,9 @@ use trawl_plugins::ProviderPlugin;
 use super::PageArgs;
 use crate::app::{self, Engine};
 use crate::cli::engine_args::EngineArgs;
+use crate::cli::environment::cache_folder;
 use crate::cli::parameters::{count, help};
+use crate::cli::standard_output::print_bytes;
 
 /// Time of the page in addition to the conversation with the provider.
 const TIME_SPARE: Duration = Duration::from_secs(1);
@@ -50,7 +52,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     config.providers.environment.0.extend(given.clone());
-    let engine = Engine::build(&config, &manifest, crate::cli::cache_folder()?, None).await?;
+    let engine = Engine::build(&config, &manifest, cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.page.name)?;
     let body = request(&args, plugin.description())?;
@@ -89,7 +91,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
     entry.push(b'\n');
-    crate::cli::print_bytes(&entry)?;
+    print_bytes(&entry)?;
     match outcome.error {
         Some(error) => bail!("{error}"),
         None => Ok(()),

@@ -4,19 +4,20 @@ use trawl_engine::providers::{PooledKeys, ProviderStatus, listed};
 
 use crate::app;
 use crate::cli::engine_args::EngineArgs;
+use crate::cli::standard_output::print;
 
 pub(super) fn run(engine: &EngineArgs, json: bool) -> anyhow::Result<()> {
     let (config, manifest) = engine.load()?;
     let keys: PooledKeys = app::pooled_keys(&config)?;
     let providers: Vec<ProviderStatus> = listed(&*super::plugins(manifest)?, &keys);
     if json {
-        return crate::cli::print(&serde_json::to_string_pretty(&providers)?);
+        return print(&serde_json::to_string_pretty(&providers)?);
     }
     if providers.is_empty() {
-        return crate::cli::print("no providers: add `[[provider]]` entries to plugins.toml");
+        return print("no providers: add `[[provider]]` entries to plugins.toml");
     }
     let lines: Vec<String> = providers.iter().map(line).collect();
-    crate::cli::print(&lines.join("\n"))
+    print(&lines.join("\n"))
 }
 
 fn line(provider: &ProviderStatus) -> String {

@@ -18,6 +18,8 @@ use trawl_plan::router::{self, TargetRequest};
 use trawl_plugins::{PluginKind, Plugins, PluginsConfig, ProviderPlugin, Registry};
 
 use super::engine_args::EngineArgs;
+use super::environment::cache_folder;
+use super::runtime::runtime;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -130,7 +132,7 @@ pub(super) fn run(command: ProviderCommand) -> anyhow::Result<()> {
     match command {
         ProviderCommand::List { json, engine } => list::run(&engine, json),
         ProviderCommand::Request(args) => request::run(&args),
-        ProviderCommand::Try(args) => super::runtime()?.block_on(attempt::run(*args)),
+        ProviderCommand::Try(args) => runtime()?.block_on(attempt::run(*args)),
     }
 }
 
@@ -148,7 +150,7 @@ fn named(registry: &Registry, name: &str) -> anyhow::Result<Arc<ProviderPlugin>>
 fn plugins(manifest: PathBuf) -> anyhow::Result<Arc<Registry>> {
     let config = PluginsConfig {
         manifest,
-        cache_dir: std::path::absolute(super::cache_folder()?)?,
+        cache_dir: std::path::absolute(cache_folder()?)?,
     };
     Ok(Plugins::start_reporting(config, crate::app::report_compiling)?.snapshot())
 }

@@ -12,6 +12,7 @@ use trawl_plugins::ProviderPlugin;
 
 use super::{PageArgs, outcome, replies};
 use crate::cli::engine_args::EngineArgs;
+use crate::cli::standard_output::print;
 
 /// Options of `trawl provider request`.
 #[derive(Debug, Args)]
@@ -64,7 +65,7 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
                 return finish(args.json, &outcome::failure(&failure, plugin.grant()));
             }
         };
-        crate::cli::print(&request_text(
+        print(&request_text(
             &exchange.request,
             &task,
             &plugin,
@@ -161,7 +162,7 @@ fn finish(is_json: bool, outcome: &Value) -> anyhow::Result<()> {
     } else {
         serde_json::to_string_pretty(outcome)?
     };
-    crate::cli::print(&text)?;
+    print(&text)?;
     let failure = &outcome["failure"];
     if failure["class"] != Class::Unsupported.name() {
         return Ok(());
