@@ -13,7 +13,6 @@ use analyst_contacts::{Found, Options};
 use anyhow::Context;
 use serde_json::{Map, Value};
 use trawl_document::{Document, ParseLimits};
-use trawl_tests::arrays;
 use url::Url;
 
 use crate::table::{self, Row};

@@ -6,7 +6,6 @@ use anyhow::Context;
 use trawl_document::{Document, ParseLimits};
 use trawl_plugins::{PageView, Registry};
 use trawl_sdk::{Chunker, Extractor, Format};
-use trawl_tests::arrays;
 use url::Url;
 
 use crate::corpus;

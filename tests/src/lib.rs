@@ -2,7 +2,6 @@
 //! it talks to (sites, name servers, vendors, a language model), all on loopback.
 
 pub mod app;
-mod arrays;
 pub mod browser;
 pub mod caller;
 pub mod canary;
@@ -20,7 +19,6 @@ pub mod vendors;
 pub mod world;
 
 pub use app::TestApp;
-pub use arrays::arrays;
 pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
 pub use model_server::{ModelServer, ScriptedReply};

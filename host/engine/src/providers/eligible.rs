@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use trawl_contract::provider::Abilities;
 use trawl_model::VendorUse;
 use trawl_plan::{Funding, PagePlan};
 use trawl_plugins::ProviderPlugin;
-use trawl_sdk::provider::Abilities;
 
 use super::Keys;
 use super::breaker::{BreakerKey, Breakers, Pause};
