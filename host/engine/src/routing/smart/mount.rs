@@ -295,8 +295,27 @@ fn is_mount_name(name: &[u8]) -> bool {
     is_one_of(name, &MOUNT_NAMES)
 }
 
+/// Lengths of [`MOUNT_IDS`] by their first byte: bit n is set if an id of n bytes begins with it.
+/// Pages have thousands of ids, and hardly one of them needs a closer look.
+const MOUNT_ID_LENGTHS: [u16; 128] = {
+    let mut lengths = [0; 128];
+    let mut at = 0;
+    while at < MOUNT_IDS.len() {
+        let id = MOUNT_IDS[at].as_bytes();
+        lengths[id[0] as usize] |= 1 << id.len();
+        at += 1;
+    }
+    lengths
+};
+
 fn is_mount_id(id: &[u8]) -> bool {
-    is_one_of(id.trim_ascii(), &MOUNT_IDS)
+    let id = id.trim_ascii();
+    let Some(first) = id.first().map(u8::to_ascii_lowercase) else {
+        return false;
+    };
+    let lengths = MOUNT_ID_LENGTHS.get(usize::from(first)).copied();
+    let has_length = |lengths: u16| id.len() < 16 && lengths & (1 << id.len()) != 0;
+    lengths.is_some_and(has_length) && is_one_of(id, &MOUNT_IDS)
 }
 
 /// Whether it is one of these names, whatever its case.
