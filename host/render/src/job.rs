@@ -11,7 +11,6 @@ use trawl_model::FetchedPage;
 use trawl_net::fetch::RedirectPolicy;
 use trawl_plan::{FetchPlan, RenderPlan};
 
-use super::config::LOADED_BYTES_MAX;
 use super::exchanges::Unstorable;
 
 /// A rendered page and what rendering it used.
@@ -41,7 +40,8 @@ pub type IsChallenge = fn(u16, &[(String, String)], &[u8]) -> bool;
 pub struct RenderJob<'a> {
     /// The account that pays: tabs are shared fairly among owners.
     pub owner: &'a str,
-    /// Decoded bytes that the page may load, capped at [`LOADED_BYTES_MAX`].
+    /// Decoded bytes that the page may load, capped at
+    /// [`LOADED_BYTES_MAX`](crate::LOADED_BYTES_MAX).
     pub bytes_max: u64,
     /// When the page must be finished.
     pub deadline: Instant,

@@ -176,11 +176,11 @@ async fn browsers_and_languages_have_pages_of_their_own() {
 async fn an_unpaid_page_is_not_stored() {
     let world = World::start(|_| ok("", "x")).await;
     let plan = world.plan("/", |_| {});
+    let jar = CookieJar::new();
     for _ in 0..2 {
-        let served = world
-            .routing
-            .serve(&plan, unlimited_client(&CookieJar::new()))
-            .await;
+        let admission = Arc::new(world.routing.admission(&plan.fetch));
+        let client = unlimited_client(&jar);
+        let served = world.routing.serve(&plan, &admission, client).await;
         let served = served.expect("fetched");
         assert!(matches!(served.cache, CacheOutcome::Fresh(_)));
     }
