@@ -118,7 +118,7 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
     };
     if !reason.provider_attempts.is_empty() {
         let metadata = outcome.fields.metadata.get_or_insert_default();
-        let attempts = reason.provider_attempts.into();
+        let attempts = reason.provider_attempts.into_vec().into();
         metadata.insert("provider_attempts".to_owned(), attempts);
     }
     Produced::failed(outcome, reason.by)

@@ -111,7 +111,7 @@ impl Attempts {
                     },
                 },
                 by: FailedBy::Other,
-                provider_attempts: self.listed(),
+                provider_attempts: self.listed().into(),
             }),
         }
     }

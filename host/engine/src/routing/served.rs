@@ -78,7 +78,7 @@ pub struct NotServed {
     /// What made it fail.
     pub by: FailedBy,
     /// For `metadata.provider_attempts`.
-    pub provider_attempts: Vec<Value>,
+    pub provider_attempts: Box<[Value]>,
 }
 
 impl Served {
@@ -224,7 +224,7 @@ impl From<PageFailure> for NotServed {
         Self {
             failure,
             by: FailedBy::Other,
-            provider_attempts: Vec::new(),
+            provider_attempts: Box::default(),
         }
     }
 }

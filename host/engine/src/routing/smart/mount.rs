@@ -298,7 +298,7 @@ fn is_mount_name(name: &[u8]) -> bool {
 /// Lengths of [`MOUNT_IDS`] by their first byte: bit n is set if an id of n bytes begins with it.
 /// Pages have thousands of ids, and hardly one of them needs a closer look.
 const MOUNT_ID_LENGTHS: [u16; 128] = {
-    let mut lengths = [0; 128];
+    let mut lengths = [0_u16; 128];
     let mut at = 0;
     while at < MOUNT_IDS.len() {
         let id = MOUNT_IDS[at].as_bytes();
