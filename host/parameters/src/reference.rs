@@ -36,6 +36,7 @@ Numbers, booleans and texts are written as they are, lists of texts with commas 
 | `X-Left-Out` | `urls=n`: n URLs of the text are beyond the first 100,000 and not crawled |
 | `X-Next-Cursor` | cursor of the next page of a list |
 | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests per minute, requests left, seconds until the window ends |
+| `RateLimit-Policy`, `RateLimit` | the same as structured fields of draft-ietf-httpapi-ratelimit-headers-11: `\"minute\";q=10000;w=60` and `\"minute\";r=9999;t=60` |
 | `Retry-After` | seconds to wait, with a 429 or 503 |
 | `X-Concurrency-Limit`, `X-Concurrency-Active` | seats of the Unlimited plan, and how many are in use |
 | `Idempotency-Replayed` | the response is a repetition of that to an earlier request with the same `Idempotency-Key` |

@@ -195,13 +195,7 @@ pub(super) fn add_headers(operation: &Operation<'_>, status: &str, response: &mu
     if operation.is_limited && status != "401" {
         // Outside of what counts requests there are none.
         let is_always = !matches!(status, "500" | "503") && !operation.takes_admin_key;
-        for (name, text) in [
-            ("RateLimit-Limit", "Requests per minute"),
-            ("RateLimit-Remaining", "Requests left in the current window"),
-            ("RateLimit-Reset", "Seconds until the window resets"),
-        ] {
-            headers.add(name, "integer", text, is_always);
-        }
+        headers.add_rate_limit(is_always);
     }
     if operation.is_deprecated {
         let text = "Since when the endpoint is deprecated, as `@` and seconds since 1970";
@@ -257,6 +251,29 @@ impl Headers {
     fn add(&mut self, name: &str, kind: &str, text: &str, is_always: bool) {
         let header = json!({"description": text, "required": is_always, "schema": {"type": kind}});
         self.0.insert(name.to_owned(), header);
+    }
+
+    /// The rate limit as three numbers and as structured fields. Decisions D5 and D460.
+    fn add_rate_limit(&mut self, is_always: bool) {
+        for (name, text) in [
+            ("RateLimit-Limit", "Requests per minute"),
+            ("RateLimit-Remaining", "Requests left in the current window"),
+            ("RateLimit-Reset", "Seconds until the window resets"),
+        ] {
+            self.add(name, "integer", text, is_always);
+        }
+        for (name, text) in [
+            (
+                "RateLimit-Policy",
+                "The limit as a structured field, with its window in seconds: `\"minute\";q=10000;w=60`",
+            ),
+            (
+                "RateLimit",
+                "The requests left and the seconds until more are, as a structured field: `\"minute\";r=9999;t=60`",
+            ),
+        ] {
+            self.add(name, "string", text, is_always);
+        }
     }
 
     /// Adds them to those that the endpoint documents itself, which are there at times.

@@ -162,6 +162,8 @@ fn response_headers_are_declared() {
     };
     check("post /scrape 200", "X-Request-Id", true);
     check("post /scrape 200", "RateLimit-Limit", true);
+    check("post /scrape 200", "RateLimit-Policy", true);
+    check("post /scrape 200", "RateLimit", true);
     check("post /scrape 200", "X-Ignored-Parameters", false);
     check("post /scrape 200", "X-Parameter-Hints", false);
     check("post /scrape 200", "Idempotency-Replayed", false);
