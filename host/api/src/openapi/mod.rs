@@ -7,6 +7,7 @@ mod options;
 mod responses;
 mod schemas;
 mod shared;
+mod webhooks;
 
 use std::sync::{Arc, LazyLock};
 
@@ -164,6 +165,7 @@ fn fixed() -> Value {
     schemas::describe_requests(&mut document);
     common::describe_fetch(&mut document, trawl_wire::header_parameters());
     common::complete(&mut document);
+    webhooks::add_webhooks(&mut document);
     shared::share(&mut document);
     document
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use trawl_crawl::webhooks::EventKind;
 
 use super::fixed;
 use super::options::add_plugins;
@@ -186,6 +187,36 @@ fn response_headers_are_declared() {
         Value::Null
     );
     assert_eq!(header("get /health 503", "Retry-After"), Value::Null);
+}
+
+#[test]
+fn every_event_is_described_with_its_headers_and_fields() {
+    let document = fixed();
+    let webhooks = document["webhooks"].as_object().expect("webhooks");
+    assert_eq!(webhooks.len(), EventKind::ALL.len());
+    for kind in EventKind::ALL {
+        let operation = &webhooks[kind.name()]["post"];
+        let headers = operation["parameters"].as_array().expect("headers");
+        let names = headers.iter().map(|header| {
+            let header = resolved(&document, header);
+            header["name"].as_str().expect("a name")
+        });
+        let names: Vec<_> = names.collect();
+        let standard = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+        assert!(names.ends_with(&standard), "{names:?}");
+        assert!(names.contains(&"X-Trawl-Signature"), "{names:?}");
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let schema = resolved(&document, schema);
+        assert_eq!(schema["properties"]["event"]["const"], kind.name());
+        for field in kind.fields() {
+            assert!(schema["properties"][field.name].is_object());
+            let required = schema["required"].as_array().expect("a list");
+            let is_required = required.iter().any(|name| name == field.name);
+            assert_eq!(is_required, field.is_always, "{}", field.name);
+        }
+    }
+    let schemas = &document["components"]["schemas"];
+    assert!(schemas["FindMetadataEvent"].is_object());
 }
 
 #[test]

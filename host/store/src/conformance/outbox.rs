@@ -288,9 +288,36 @@ pub(crate) async fn a_secret_is_generated_once_and_renewed(store: &dyn OutboxSto
     let (id, other) = (account(1).id, account(2).id);
     let first = store.webhook_secret(&id).await.expect("generated");
     assert_eq!(store.webhook_secret(&id).await.expect("stored"), first);
-    let second = store.renew_webhook_secret(&id).await.expect("generated");
+    let now = Timestamp(1_000);
+    let second = store.renew_webhook_secret(&id, now).await;
+    let second = second.expect("generated");
     assert_ne!(first, second);
     assert_eq!(store.webhook_secret(&id).await.expect("stored"), second);
-    let renewed = store.renew_webhook_secret(&other).await.expect("generated");
+    let renewed = store.renew_webhook_secret(&other, now).await;
+    let renewed = renewed.expect("generated");
     assert_eq!(store.webhook_secret(&other).await.expect("stored"), renewed);
+}
+
+pub(crate) async fn a_replaced_secret_signs_for_a_while(store: &dyn OutboxStore) {
+    let id = account(1).id;
+    let signing = async |since: i64| {
+        let secrets = store.signing_secrets(&id, Timestamp(since)).await;
+        let secrets = secrets.expect("secrets");
+        (secrets.current, secrets.previous)
+    };
+    let (first, none) = signing(0).await;
+    assert_eq!(none, None);
+    assert_eq!(store.webhook_secret(&id).await.expect("stored"), first);
+    let now = Timestamp(1_000);
+    let second = store.renew_webhook_secret(&id, now).await;
+    let second = second.expect("generated");
+    assert_eq!(signing(999).await, (second.clone(), Some(first)));
+    assert_eq!(signing(1_000).await, (second.clone(), None));
+    // Two sign at most.
+    let later = Timestamp(1_001);
+    let third = store.renew_webhook_secret(&id, later).await;
+    assert_eq!(
+        signing(999).await,
+        (third.expect("generated"), Some(second))
+    );
 }
