@@ -44,6 +44,12 @@ Numbers, booleans and texts are written as they are, lists of texts with commas 
 | `Access-Control-Allow-Origin`, `Access-Control-Expose-Headers` | to a request with `Origin`: that web pages of any origin may read the response; only where an account's key is needed |
 ";
 
+/// The form of errors.
+const ERRORS: &str = "
+Errors are JSON objects with an `error`. Where `Accept` names `application/problem+json`, with the weight of `application/json` at least, they are
+problem details (RFC 9457): `type`, `title`, `status`, `detail` (the same as `error`), and the other members of the error.
+";
+
 /// `docs/reference.md`.
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
@@ -99,7 +105,7 @@ pub fn reference() -> String {
         row(&mut page, &[&code(reason.name()), skipped(reason)]);
     }
     section(&mut page, "Statuses of HTTP responses");
-    line(&mut page, "\nErrors are JSON objects with an `error`.\n");
+    line(&mut page, ERRORS);
     statuses(&mut page, ANSWERS);
     page.push_str(HEADERS);
     page

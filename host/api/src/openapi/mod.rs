@@ -36,7 +36,8 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
     info(
         title = "Trawl",
         description = "Fetches, renders and crawls web pages and returns them in formats that plugins produce. Every path is also \
-            served under `/v1`. Errors are objects with an `error` field."
+            served under `/v1`. Errors are objects with an `error` field, and problem details (RFC 9457) where `Accept` names \
+            `application/problem+json`."
     ),
     paths(
         scrape::scrape,

@@ -4,10 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
 use crate::http::error::{INTERNAL, KEY_HAS_BUDGET, NO_CRAWL, SHUTTING_DOWN};
+use crate::http::problem::PROBLEM;
 
 const JSON: &str = "application/json";
 /// Schema of errors.
 const ERROR: &str = "#/components/schemas/Error";
+/// Schema of errors as problem details.
+const PROBLEM_ERROR: &str = "#/components/schemas/Problem";
 
 /// An error that many endpoints share.
 struct Shared {
@@ -168,6 +171,13 @@ pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, 
             response["content"] = json!({JSON: {"schema": {"$ref": ERROR}, "example": example}});
         }
     }
+    let errors = responses.iter_mut().filter(|(status, _)| is_error(status));
+    for (_, response) in errors {
+        // A report, such as that of `/health`, has another schema.
+        if response["content"][JSON]["schema"]["$ref"] == ERROR {
+            response["content"][PROBLEM] = json!({"schema": {"$ref": PROBLEM_ERROR}});
+        }
+    }
 }
 
 /// The schema of errors. Decision D4.
@@ -185,6 +195,30 @@ pub(super) fn error_schema() -> Value {
         "required": ["error"],
         "example": {"error": "slow down"},
     })
+}
+
+/// The schema of errors as problem details: the members of an error, and those of RFC 9457.
+/// Decision D462.
+pub(super) fn problem_schema() -> Value {
+    let mut schema = error_schema();
+    schema["description"] =
+        "An error as problem details (RFC 9457), where `Accept` names `application/problem+json`."
+            .into();
+    let properties = &mut schema["properties"];
+    for (name, kind, text) in [
+        ("type", "string", "Always `about:blank`"),
+        ("title", "string", "The words of the status"),
+        ("status", "integer", "The status of the response"),
+        ("detail", "string", "The same as `error`"),
+    ] {
+        properties[name] = json!({"type": kind, "description": text});
+    }
+    schema["required"] = json!(["error", "type", "title", "status", "detail"]);
+    schema["example"] = json!({
+        "error": "slow down", "type": "about:blank", "title": "Too Many Requests", "status": 429,
+        "detail": "slow down",
+    });
+    schema
 }
 
 /// Documents the headers of a response: those that are always there and those that are at times.

@@ -143,6 +143,11 @@ fn every_operation_has_its_words_and_every_error_an_example() {
                 content["schema"]["$ref"], "#/components/schemas/Error",
                 "{name} {status}"
             );
+            let problem = &response["content"]["application/problem+json"];
+            assert_eq!(
+                problem["schema"]["$ref"], "#/components/schemas/Problem",
+                "{name} {status}"
+            );
         }
     });
 }
