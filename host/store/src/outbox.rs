@@ -38,6 +38,9 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// When the next channel that is not busy is due.
     fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>>;
 
+    /// When the undelivered event that arrived first happened.
+    fn outbox_oldest(&self) -> StoreFuture<'_, Option<Timestamp>>;
+
     /// Number of undelivered events.
     fn outbox_count(&self) -> StoreFuture<'_, u64>;
 

@@ -138,6 +138,16 @@ impl Webhooks {
         Ok(reached.map(|(name, used, limit)| WebhooksFull { name, used, limit }))
     }
 
+    /// Age of the oldest undelivered event, zero if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store fails.
+    pub async fn oldest_age(&self) -> Result<Duration, StoreError> {
+        let oldest = self.store.outbox_oldest().await?;
+        let millis = oldest.map_or(0, |created| self.clock.now().0.saturating_sub(created.0));
+        Ok(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
+    }
+
     /// The secrets that sign this account's events now; the first is created at first use.
     ///
     /// # Errors

@@ -352,6 +352,8 @@ async fn failed_events_are_retried_later() {
     for (n_received, n_attempts) in [(1, 1), (2, 2)] {
         receiver.has(n_received).await;
         world.until_tried(n_attempts).await;
+        let age = world.hooks.oldest_age().await.expect("a store");
+        assert_eq!(age, HOUR * (n_attempts - 1));
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(
             receiver.received().len(),
@@ -362,6 +364,8 @@ async fn failed_events_are_retried_later() {
     }
     let received = receiver.has(3).await;
     world.until_empty().await;
+    let age = world.hooks.oldest_age().await.expect("a store");
+    assert_eq!(age, Duration::ZERO);
     assert_eq!(received[0].body, received[2].body);
     assert_ne!(
         received[0].headers["x-trawl-signature"],

@@ -27,7 +27,10 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         row("3", "a", 12),
         row("4", "a", 99),
     ];
+    assert_eq!(store.outbox_oldest().await.expect("read"), None);
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
+    let oldest = store.outbox_oldest().await.expect("read");
+    assert_eq!(oldest, Some(Timestamp(10)));
     assert_eq!(store.outbox_push(&rows[..2]).await.expect("stored"), 0);
     let due_ids = async |now, busy: &[&str]| {
         let busy = Busy {
@@ -64,6 +67,8 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         .collect();
     assert_eq!(rows, [("3", 50, 1), ("4", 50, 0)]);
     assert_eq!(store.outbox_count().await.expect("read"), 2);
+    let oldest = store.outbox_oldest().await.expect("read");
+    assert_eq!(oldest, Some(Timestamp(12)));
 
     let unknown = channel(1, "unknown");
     let postponed = store.outbox_postpone(&unknown, &[], &failure, Timestamp(50), Timestamp(0));

@@ -52,6 +52,10 @@ impl OutboxStore for SqliteStore {
         Box::pin(next(&self.readers, busy))
     }
 
+    fn outbox_oldest(&self) -> StoreFuture<'_, Option<Timestamp>> {
+        Box::pin(oldest(&self.readers))
+    }
+
     fn outbox_count(&self) -> StoreFuture<'_, u64> {
         Box::pin(count(&self.readers))
     }
@@ -263,6 +267,15 @@ fn busy_accounts(busy: &Busy) -> String {
 fn busy_channels(busy: &Busy) -> String {
     let name = |channel: &Channel| format!("{} {}", channel.account, channel.destination);
     json_list(&busy.channels.iter().map(name).collect::<Vec<_>>())
+}
+
+async fn oldest(readers: &SqlitePool) -> Result<Option<Timestamp>, StoreError> {
+    let row = sqlx::query("SELECT created FROM outbox ORDER BY seq LIMIT 1")
+        .fetch_optional(readers)
+        .await
+        .map_err(failed_to(READING))?;
+    row.map(|row| column(&row, "created").map(Timestamp))
+        .transpose()
 }
 
 async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
