@@ -303,7 +303,7 @@ async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
         let received = receiver.has(signatures.len() + 1).await;
         let received = received.last().expect("an event");
         world.until_empty().await;
-        // The header of one signature has the new secret's.
+        // This header has one signature: the new secret signs at once.
         let expected = signature(&new, world.clock.now(), received.body.as_bytes());
         assert_eq!(received.headers["x-trawl-signature"], expected);
         let standard = received.headers["webhook-signature"].split(' ');
