@@ -23,7 +23,7 @@ use crate::http::methods::{
 use crate::http::prepared::AsItIs;
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
-use crate::http::{auth, cors, drain, error, observe};
+use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, metrics, plugins, providers, start};
@@ -73,8 +73,9 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
     let layers = ServiceBuilder::new()
         .layer(from_fn(observe::observe))
         .layer(from_fn_with_state(closed, cors::open_to_pages))
-        .layer(CatchPanicLayer::custom(error::panicked))
         .layer(compression)
+        .layer(from_fn(problem::as_asked))
+        .layer(CatchPanicLayer::custom(error::panicked))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining));
     versioned(open_routes())

@@ -146,13 +146,17 @@ impl Billing {
         Ok(self.store.webhook_secret(account).await?)
     }
 
-    /// Replaces the secret that signs the webhook events of an account. Takes effect immediately.
+    /// Replaces the secret that signs the webhook events of an account. Takes effect immediately;
+    /// the replaced one signs as well for a while.
     ///
     /// # Errors
     /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] if the store fails.
     pub async fn renew_webhook_secret(&self, account: &AccountId) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
-        Ok(self.store.renew_webhook_secret(account).await?)
+        Ok(self
+            .store
+            .renew_webhook_secret(account, self.clock.now())
+            .await?)
     }
 
     /// The active keys of an account, oldest first.

@@ -1,7 +1,7 @@
 //! The only task that writes the ledger: takes a group, makes it durable, reports the results.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Entry, EntryKind, LedgerStore, StoreError, Written};
@@ -94,7 +94,10 @@ async fn post(store: &dyn LedgerStore, entries: &[Entry]) -> Result<Vec<Written>
     if entries.is_empty() {
         return Ok(Vec::new());
     }
-    store.post_group(entries).await
+    let began = Instant::now();
+    let written = store.post_group(entries).await?;
+    metrics::histogram!("trawl_ledger_commit_duration_seconds").record(began.elapsed());
+    Ok(written)
 }
 
 async fn settle(

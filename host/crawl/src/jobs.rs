@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
 
 use trawl_billing::AccountId;
+use trawl_store::CrawlState;
 
 use super::job::Job;
 use super::limits::CrawlPlaces;
@@ -46,6 +47,19 @@ impl Jobs {
             .map(Arc::clone)
     }
 
+    /// Number of crawls that run, and that wait for their turn.
+    pub(super) fn running_and_queued(&self) -> (usize, usize) {
+        let (mut running, mut queued) = (0, 0);
+        for job in self.all() {
+            match job.progress().state {
+                CrawlState::Running => running += 1,
+                CrawlState::Queued => queued += 1,
+                CrawlState::Parked | CrawlState::Ended => {}
+            }
+        }
+        (running, queued)
+    }
+
     /// All crawls.
     pub(super) fn all(&self) -> Vec<Arc<Job>> {
         lock(&self.0).values().map(Arc::clone).collect()
@@ -71,12 +85,35 @@ impl Drop for Membership {
 
 #[cfg(test)]
 mod tests {
+    use trawl_store::CrawlRecord;
     use trawl_store::testing::running_crawl;
-    use trawl_store::{CrawlRecord, CrawlState};
 
     use super::*;
     use crate::job::CrawlProgress;
     use crate::limits::{CrawlLimits, Places};
+
+    #[test]
+    fn crawls_are_counted_by_their_state() {
+        let jobs = Jobs::default();
+        let enter = |id: &str, state: CrawlState| {
+            let record = CrawlRecord {
+                state,
+                ..running_crawl(&AccountId::new("acc_1"), id)
+            };
+            let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
+            let member = jobs.enter(&job).expect("it is the first");
+            (job, member)
+        };
+        let first = enter("a", CrawlState::Running);
+        let _second = enter("b", CrawlState::Queued);
+        let (third, _member) = enter("c", CrawlState::Queued);
+        let _parked = enter("d", CrawlState::Parked);
+        assert_eq!(jobs.running_and_queued(), (1, 2));
+        third.update(|progress| progress.state = CrawlState::Running);
+        assert_eq!(jobs.running_and_queued(), (2, 1));
+        drop(first);
+        assert_eq!(jobs.running_and_queued(), (1, 1));
+    }
 
     #[test]
     fn a_crawl_is_a_member_once_until_it_ends() {

@@ -117,6 +117,19 @@ impl Crawls {
         self.parts.webhooks.limits()
     }
 
+    /// Age of the oldest undelivered webhook event of all accounts, zero if there is none.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn oldest_event_age(&self) -> Result<Duration, StoreError> {
+        self.parts.webhooks.oldest_age().await
+    }
+
+    /// Number of crawls of all accounts that run, and that wait for their turn.
+    pub fn running_and_queued(&self) -> (usize, usize) {
+        self.jobs.running_and_queued()
+    }
+
     /// Number of crawls of an account.
     pub fn in_use(&self, account: &AccountId) -> CrawlsInUse {
         self.places.in_use(account)

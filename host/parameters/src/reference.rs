@@ -36,11 +36,18 @@ Numbers, booleans and texts are written as they are, lists of texts with commas 
 | `X-Left-Out` | `urls=n`: n URLs of the text are beyond the first 100,000 and not crawled |
 | `X-Next-Cursor` | cursor of the next page of a list |
 | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests per minute, requests left, seconds until the window ends |
+| `RateLimit-Policy`, `RateLimit` | the same as structured fields of draft-ietf-httpapi-ratelimit-headers-11: `\"minute\";q=10000;w=60` and `\"minute\";r=9999;t=60` |
 | `Retry-After` | seconds to wait, with a 429 or 503 |
 | `X-Concurrency-Limit`, `X-Concurrency-Active` | seats of the Unlimited plan, and how many are in use |
 | `Idempotency-Replayed` | the response is a repetition of that to an earlier request with the same `Idempotency-Key` |
 | `Deprecation`, `Link` | whether the endpoint is deprecated, and its successor |
 | `Access-Control-Allow-Origin`, `Access-Control-Expose-Headers` | to a request with `Origin`: that web pages of any origin may read the response; only where an account's key is needed |
+";
+
+/// The form of errors.
+const ERRORS: &str = "
+Errors are JSON objects with an `error`. Where `Accept` names `application/problem+json`, with the weight of `application/json` at least, they are
+problem details (RFC 9457): `type`, `title`, `status`, `detail` (the same as `error`), and the other members of the error.
 ";
 
 /// `docs/reference.md`.
@@ -98,7 +105,7 @@ pub fn reference() -> String {
         row(&mut page, &[&code(reason.name()), skipped(reason)]);
     }
     section(&mut page, "Statuses of HTTP responses");
-    line(&mut page, "\nErrors are JSON objects with an `error`.\n");
+    line(&mut page, ERRORS);
     statuses(&mut page, ANSWERS);
     page.push_str(HEADERS);
     page

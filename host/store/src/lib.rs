@@ -46,7 +46,8 @@ pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
 pub use outbox::{
-    BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore, WebhookSecrets,
+    BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
+    SigningSecrets, WebhookSecrets,
 };
 pub use page_log::{PageLog, ReadEntry};
 pub use paging::{NotARowKey, PageRange, PageStart, RowBytes, RowKey, Rows};

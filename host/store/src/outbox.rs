@@ -38,6 +38,9 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// When the next channel that is not busy is due.
     fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>>;
 
+    /// When the undelivered event that arrived first happened.
+    fn outbox_oldest(&self) -> StoreFuture<'_, Option<Timestamp>>;
+
     /// Number of undelivered events.
     fn outbox_count(&self) -> StoreFuture<'_, u64>;
 
@@ -84,8 +87,29 @@ pub trait WebhookSecrets {
     /// The signing secret of an account; generated and stored on first use.
     fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret>;
 
-    /// Replaces the signing secret of an account by a new one.
-    fn renew_webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret>;
+    /// The secrets that sign an event of an account now. The one before the current one is among
+    /// them if it was replaced after `since`.
+    fn signing_secrets<'a>(
+        &'a self,
+        account: &'a AccountId,
+        since: Timestamp,
+    ) -> StoreFuture<'a, SigningSecrets>;
+
+    /// Replaces the signing secret of an account by a new one at this time.
+    fn renew_webhook_secret<'a>(
+        &'a self,
+        account: &'a AccountId,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Secret>;
+}
+
+/// The secrets that sign an event: two while a receiver changes from one to the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SigningSecrets {
+    /// The secret that the account is shown.
+    pub current: Secret,
+    /// The one that it replaced not long ago.
+    pub previous: Option<Secret>,
 }
 
 /// The events of one account to one destination. They are delivered in order, and a failure

@@ -1,5 +1,7 @@
 //! Logs and metrics of the server.
 
+mod process;
+
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -9,6 +11,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::redact;
 
 /// Default log level.
@@ -20,7 +23,14 @@ const SECONDS_BUCKETS: [f64; 12] = [
 /// How often samples are moved into their buckets if metrics are not scraped: bounds their memory.
 const UPKEEP_PERIOD: Duration = Duration::from_secs(5);
 
-static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
+static METRICS: OnceLock<Metrics> = OnceLock::new();
+
+/// The metrics of the process.
+struct Metrics {
+    handle: PrometheusHandle,
+    /// When they were set up, which is when the server started.
+    started: Timestamp,
+}
 
 /// Why logs or metrics could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -166,7 +176,16 @@ const COUNTERS: &[(&str, &str)] = &[
 
 /// Gauges, with what they show.
 const GAUGES: &[(&str, &str)] = &[
+    ("trawl_build_info", "1, with the version of the server"),
     ("trawl_connections", "Open connections of callers"),
+    (
+        "trawl_crawls",
+        "Crawls that have not ended, by state: running, or queued until their turn",
+    ),
+    (
+        "trawl_webhook_oldest_seconds",
+        "Age of the oldest undelivered webhook event, 0 if there is none",
+    ),
     ("trawl_outputs_bytes", "Bytes of cached outputs in memory"),
     (
         "trawl_plugins_current",
@@ -196,8 +215,37 @@ const SECONDS: &[(&str, &str)] = &[
         "Time that pages waited for a browser tab",
     ),
     (
+        "trawl_ledger_commit_duration_seconds",
+        "Time until a group of entries was durable in the ledger",
+    ),
+    (
         "trawl_request_seconds",
         "Time to the first byte of an answer, by route",
+    ),
+];
+
+/// Metrics of the process itself, with their types and what they show. Browsers are not part of it.
+const PROCESS: &[process::Described] = &[
+    (
+        "process_resident_memory_bytes",
+        "gauge",
+        "Memory of the process in RAM",
+    ),
+    ("process_open_fds", "gauge", "Open file descriptors"),
+    (
+        "process_max_fds",
+        "gauge",
+        "File descriptors that may be open",
+    ),
+    (
+        "process_cpu_seconds_total",
+        "counter",
+        "CPU time of the process, for the program and in the kernel",
+    ),
+    (
+        "process_start_time_seconds",
+        "gauge",
+        "When the server started, in Unix seconds",
     ),
 ];
 
@@ -221,8 +269,10 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
     for &(name, text) in SECONDS {
         metrics::describe_histogram!(name, metrics::Unit::Seconds, text);
     }
+    metrics::gauge!("trawl_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    let started = Clock::wall().now();
     METRICS
-        .set(handle)
+        .set(Metrics { handle, started })
         .map_err(|_| TelemetryError::Twice("metrics".to_owned()))
 }
 
@@ -231,15 +281,18 @@ pub async fn run_upkeep() {
     let mut period = tokio::time::interval(UPKEEP_PERIOD);
     loop {
         period.tick().await;
-        if let Some(handle) = METRICS.get() {
-            handle.run_upkeep();
+        if let Some(metrics) = METRICS.get() {
+            metrics.handle.run_upkeep();
         }
     }
 }
 
 /// All metrics in the text format of Prometheus; `None` before [`start_metrics`].
 pub fn metrics_text() -> Option<String> {
-    METRICS.get().map(PrometheusHandle::render)
+    let metrics = METRICS.get()?;
+    let mut text = metrics.handle.render();
+    text.push_str(&process::text(PROCESS, metrics.started));
+    Some(text)
 }
 
 #[cfg(test)]
@@ -255,6 +308,12 @@ mod tests {
             text.contains("trawl_test_seconds_bucket{le=\"0.25\"} 1"),
             "{text}"
         );
+        let build = format!(
+            "trawl_build_info{{version=\"{}\"}} 1",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert!(text.contains(&build), "{text}");
+        assert!(text.contains("\nprocess_open_fds "), "{text}");
         assert!(start_metrics().is_err());
     }
 

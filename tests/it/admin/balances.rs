@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use trawl_crawl::webhooks::signature;
+use trawl_crawl::webhooks::{SigningSecrets, signature, standard_signature};
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 use trawl_tests::caller::nanodollars;
@@ -98,6 +98,16 @@ fn checked(received: &Delivery, secret: &Secret) -> (String, String, Value) {
         .and_then(|part| part.strip_prefix("t="));
     let at = Timestamp(seconds.unwrap().parse::<i64>().unwrap() * 1_000);
     assert_eq!(signed, signature(secret, at, &received.body));
+    let id = header("x-trawl-event-id");
+    assert_eq!(header("webhook-id"), id);
+    assert_eq!(header("webhook-timestamp"), at.unix_seconds().to_string());
+    let alone = SigningSecrets {
+        current: secret.clone(),
+        previous: None,
+    };
+    let expected = standard_signature(&alone, &id, at, &received.body);
+    let standard = header("webhook-signature");
+    assert_eq!(standard.split(' ').next(), Some(expected.as_str()));
     let body = serde_json::from_slice(&received.body).unwrap();
     (header("x-trawl-event"), header("x-trawl-event-id"), body)
 }
@@ -201,5 +211,8 @@ async fn low_balance_alerts_are_sent_once_per_crossing() {
     }
     let last = receiver.has(5).await;
     assert_eq!(checked(&last[4], &renewed).0, "on_low_balance");
+    // Receivers may still check with the old one.
+    let both = last[4].headers["webhook-signature"].split(' ');
+    assert_eq!(both.count(), 2);
     assert_eq!(receiver.so_far().len(), 5);
 }

@@ -106,6 +106,10 @@ async fn an_account_key_is_no_admin_key_and_needs_no_bearer() {
                 let number = answer.header(header).parse::<u64>();
                 assert!(number.is_ok(), "{} has no {header}", operation.name());
             }
+            for header in ["ratelimit-policy", "ratelimit"] {
+                let is_named = answer.header(header).starts_with("\"minute\";");
+                assert!(is_named, "{} has no {header}", operation.name());
+            }
         }
     }
 }

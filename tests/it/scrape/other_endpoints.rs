@@ -205,6 +205,22 @@ async fn metrics_count_requests_and_calls() {
     for counted in ["markdown", "pages", "bytes", "trawl_connections_total"] {
         assert!(text.contains(counted), "{counted}: {text}");
     }
+    for sample in [
+        "trawl_build_info{version=",
+        "trawl_crawls{state=\"running\"} 0",
+        "trawl_crawls{state=\"queued\"} 0",
+        "trawl_webhook_oldest_seconds 0",
+        "trawl_ledger_commit_duration_seconds_bucket{le=\"0.001\"} ",
+        "process_resident_memory_bytes ",
+        "process_open_fds ",
+        "process_cpu_seconds_total ",
+        "process_start_time_seconds ",
+    ] {
+        let is_there = text.lines().any(|line| line.starts_with(sample));
+        assert!(is_there, "{sample}: {text}");
+    }
+    assert!(text.contains("# HELP trawl_crawls "), "{text}");
+    assert!(text.contains("# TYPE process_cpu_seconds_total counter"));
     let forwarded = server
         .send(
             Method::GET,

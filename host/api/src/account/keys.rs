@@ -358,7 +358,8 @@ pub(crate) async fn webhook_secret(
     post,
     path = "/account/webhook-secret",
     summary = "Replace the webhook secret",
-    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events. \
+    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events; for 24 hours \
+        `webhook-signature` has a signature with the replaced one as well. \
         A key with a budget does not replace it.",
     responses((status = 200, description = "The new secret", body = WebhookSecret)),
     security(("key" = []))

@@ -135,7 +135,8 @@ pub(super) async fn webhook_secret(
     post,
     path = "/admin/accounts/{account}/webhook-secret",
     summary = "Replace the webhook secret of an account",
-    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events.",
+    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events; for 24 hours \
+        `webhook-signature` has a signature with the replaced one as well.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The new secret", body = WebhookSecret),

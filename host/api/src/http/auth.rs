@@ -151,6 +151,15 @@ fn set_headers(headers: &mut HeaderMap, limit: &RateLimit) {
     headers.insert("ratelimit-limit", HeaderValue::from(limit.limit));
     headers.insert("ratelimit-remaining", HeaderValue::from(limit.remaining));
     headers.insert("ratelimit-reset", HeaderValue::from(limit.reset_seconds));
+    let fields = [
+        ("ratelimit-policy", limit.policy_field()),
+        ("ratelimit", limit.field()),
+    ];
+    for (name, value) in fields {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
 }
 
 #[cfg(test)]

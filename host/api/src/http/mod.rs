@@ -20,6 +20,7 @@ pub(crate) mod paging;
 pub(crate) mod params;
 pub(crate) mod planning;
 pub(crate) mod prepared;
+pub(crate) mod problem;
 pub(crate) mod queries;
 pub(crate) mod rate;
 pub(crate) mod request;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use trawl_billing::AccountId;
 
 const WINDOW: Duration = Duration::from_secs(60);
+/// Name of the limit in the fields `RateLimit` and `RateLimit-Policy`.
+const POLICY: &str = "minute";
 /// Requests that are counted together: an account needs at most 61 counts, and gets a request back
 /// a second late at most, never early.
 const SLOT: Duration = Duration::from_secs(1);
@@ -52,6 +54,20 @@ pub(crate) struct RateLimit {
     pub(crate) remaining: u32,
     /// Seconds until the earliest counted requests are a minute old, at least 1.
     pub(crate) reset_seconds: u64,
+}
+
+impl RateLimit {
+    /// Value of `RateLimit-Policy`: the requests in a window, and its seconds. A list of structured
+    /// fields (RFC 9651), draft-ietf-httpapi-ratelimit-headers-11. Decision D460.
+    pub(crate) fn policy_field(&self) -> String {
+        format!("\"{POLICY}\";q={};w={}", self.limit, WINDOW.as_secs())
+    }
+
+    /// Value of `RateLimit`: the requests left, and the seconds until more are.
+    pub(crate) fn field(&self) -> String {
+        let (remaining, seconds) = (self.remaining, self.reset_seconds);
+        format!("\"{POLICY}\";r={remaining};t={seconds}")
+    }
 }
 
 impl RateLimits {
@@ -178,6 +194,18 @@ mod tests {
         check("c", 300, true, 1, 60);
         let recent = limits.recent.lock().expect("no panic");
         assert_eq!(recent.accounts.len(), 1, "idle accounts are forgotten");
+    }
+
+    #[test]
+    fn the_fields_name_the_limit_and_what_is_left_of_it() {
+        let limit = RateLimit {
+            is_granted: true,
+            limit: 10_000,
+            remaining: 9_998,
+            reset_seconds: 41,
+        };
+        assert_eq!(limit.policy_field(), "\"minute\";q=10000;w=60");
+        assert_eq!(limit.field(), "\"minute\";r=9998;t=41");
     }
 
     #[test]

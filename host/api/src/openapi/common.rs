@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::names::operation_id;
 use super::operation::{Operation, TAGS};
-use super::responses::{add_errors, add_headers, error_schema, is_error};
+use super::responses::{add_errors, add_headers, error_schema, is_error, problem_schema};
 use super::schemas::SCHEMAS;
 
 const JSON: &str = "application/json";
@@ -38,6 +38,7 @@ pub(super) fn complete(document: &mut Value) {
     document["tags"] = tags.collect();
     let schemas = &mut document["components"]["schemas"];
     schemas["Error"] = error_schema();
+    schemas["Problem"] = problem_schema();
     schemas["CrawlAnswer"] = crawl_answer();
     schemas["CrawlEntry"] = crawl_entry();
     schemas["FinalEntry"] = final_entry();

@@ -7,6 +7,7 @@ mod options;
 mod responses;
 mod schemas;
 mod shared;
+mod webhooks;
 
 use std::sync::{Arc, LazyLock};
 
@@ -35,7 +36,8 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
     info(
         title = "Trawl",
         description = "Fetches, renders and crawls web pages and returns them in formats that plugins produce. Every path is also \
-            served under `/v1`. Errors are objects with an `error` field."
+            served under `/v1`. Errors are objects with an `error` field, and problem details (RFC 9457) where `Accept` names \
+            `application/problem+json`."
     ),
     paths(
         scrape::scrape,
@@ -164,6 +166,7 @@ fn fixed() -> Value {
     schemas::describe_requests(&mut document);
     common::describe_fetch(&mut document, trawl_wire::header_parameters());
     common::complete(&mut document);
+    webhooks::add_webhooks(&mut document);
     shared::share(&mut document);
     document
 }

@@ -4,10 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
 use crate::http::error::{INTERNAL, KEY_HAS_BUDGET, NO_CRAWL, SHUTTING_DOWN};
+use crate::http::problem::PROBLEM;
 
 const JSON: &str = "application/json";
 /// Schema of errors.
 const ERROR: &str = "#/components/schemas/Error";
+/// Schema of errors as problem details.
+const PROBLEM_ERROR: &str = "#/components/schemas/Problem";
 
 /// An error that many endpoints share.
 struct Shared {
@@ -168,6 +171,13 @@ pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, 
             response["content"] = json!({JSON: {"schema": {"$ref": ERROR}, "example": example}});
         }
     }
+    let errors = responses.iter_mut().filter(|(status, _)| is_error(status));
+    for (_, response) in errors {
+        // A report, such as that of `/health`, has another schema.
+        if response["content"][JSON]["schema"]["$ref"] == ERROR {
+            response["content"][PROBLEM] = json!({"schema": {"$ref": PROBLEM_ERROR}});
+        }
+    }
 }
 
 /// The schema of errors. Decision D4.
@@ -187,6 +197,30 @@ pub(super) fn error_schema() -> Value {
     })
 }
 
+/// The schema of errors as problem details: the members of an error, and those of RFC 9457.
+/// Decision D462.
+pub(super) fn problem_schema() -> Value {
+    let mut schema = error_schema();
+    schema["description"] =
+        "An error as problem details (RFC 9457), where `Accept` names `application/problem+json`."
+            .into();
+    let properties = &mut schema["properties"];
+    for (name, kind, text) in [
+        ("type", "string", "Always `about:blank`"),
+        ("title", "string", "The words of the status"),
+        ("status", "integer", "The status of the response"),
+        ("detail", "string", "The same as `error`"),
+    ] {
+        properties[name] = json!({"type": kind, "description": text});
+    }
+    schema["required"] = json!(["error", "type", "title", "status", "detail"]);
+    schema["example"] = json!({
+        "error": "slow down", "type": "about:blank", "title": "Too Many Requests", "status": 429,
+        "detail": "slow down",
+    });
+    schema
+}
+
 /// Documents the headers of a response: those that are always there and those that are at times.
 /// Decisions D4, D5, D37, D72 and D97.
 pub(super) fn add_headers(operation: &Operation<'_>, status: &str, response: &mut Value) {
@@ -195,13 +229,7 @@ pub(super) fn add_headers(operation: &Operation<'_>, status: &str, response: &mu
     if operation.is_limited && status != "401" {
         // Outside of what counts requests there are none.
         let is_always = !matches!(status, "500" | "503") && !operation.takes_admin_key;
-        for (name, text) in [
-            ("RateLimit-Limit", "Requests per minute"),
-            ("RateLimit-Remaining", "Requests left in the current window"),
-            ("RateLimit-Reset", "Seconds until the window resets"),
-        ] {
-            headers.add(name, "integer", text, is_always);
-        }
+        headers.add_rate_limit(is_always);
     }
     if operation.is_deprecated {
         let text = "Since when the endpoint is deprecated, as `@` and seconds since 1970";
@@ -257,6 +285,29 @@ impl Headers {
     fn add(&mut self, name: &str, kind: &str, text: &str, is_always: bool) {
         let header = json!({"description": text, "required": is_always, "schema": {"type": kind}});
         self.0.insert(name.to_owned(), header);
+    }
+
+    /// The rate limit as three numbers and as structured fields. Decisions D5 and D460.
+    fn add_rate_limit(&mut self, is_always: bool) {
+        for (name, text) in [
+            ("RateLimit-Limit", "Requests per minute"),
+            ("RateLimit-Remaining", "Requests left in the current window"),
+            ("RateLimit-Reset", "Seconds until the window resets"),
+        ] {
+            self.add(name, "integer", text, is_always);
+        }
+        for (name, text) in [
+            (
+                "RateLimit-Policy",
+                "The limit as a structured field, with its window in seconds: `\"minute\";q=10000;w=60`",
+            ),
+            (
+                "RateLimit",
+                "The requests left and the seconds until more are, as a structured field: `\"minute\";r=9999;t=60`",
+            ),
+        ] {
+            self.add(name, "string", text, is_always);
+        }
     }
 
     /// Adds them to those that the endpoint documents itself, which are there at times.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use trawl_crawl::webhooks::EventKind;
 
 use super::fixed;
 use super::options::add_plugins;
@@ -142,6 +143,11 @@ fn every_operation_has_its_words_and_every_error_an_example() {
                 content["schema"]["$ref"], "#/components/schemas/Error",
                 "{name} {status}"
             );
+            let problem = &response["content"]["application/problem+json"];
+            assert_eq!(
+                problem["schema"]["$ref"], "#/components/schemas/Problem",
+                "{name} {status}"
+            );
         }
     });
 }
@@ -162,6 +168,8 @@ fn response_headers_are_declared() {
     };
     check("post /scrape 200", "X-Request-Id", true);
     check("post /scrape 200", "RateLimit-Limit", true);
+    check("post /scrape 200", "RateLimit-Policy", true);
+    check("post /scrape 200", "RateLimit", true);
     check("post /scrape 200", "X-Ignored-Parameters", false);
     check("post /scrape 200", "X-Parameter-Hints", false);
     check("post /scrape 200", "Idempotency-Replayed", false);
@@ -184,6 +192,36 @@ fn response_headers_are_declared() {
         Value::Null
     );
     assert_eq!(header("get /health 503", "Retry-After"), Value::Null);
+}
+
+#[test]
+fn every_event_is_described_with_its_headers_and_fields() {
+    let document = fixed();
+    let webhooks = document["webhooks"].as_object().expect("webhooks");
+    assert_eq!(webhooks.len(), EventKind::ALL.len());
+    for kind in EventKind::ALL {
+        let operation = &webhooks[kind.name()]["post"];
+        let headers = operation["parameters"].as_array().expect("headers");
+        let names = headers.iter().map(|header| {
+            let header = resolved(&document, header);
+            header["name"].as_str().expect("a name")
+        });
+        let names: Vec<_> = names.collect();
+        let standard = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+        assert!(names.ends_with(&standard), "{names:?}");
+        assert!(names.contains(&"X-Trawl-Signature"), "{names:?}");
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        let schema = resolved(&document, schema);
+        assert_eq!(schema["properties"]["event"]["const"], kind.name());
+        for field in kind.fields() {
+            assert!(schema["properties"][field.name].is_object());
+            let required = schema["required"].as_array().expect("a list");
+            let is_required = required.iter().any(|name| name == field.name);
+            assert_eq!(is_required, field.is_always, "{}", field.name);
+        }
+    }
+    let schemas = &document["components"]["schemas"];
+    assert!(schemas["FindMetadataEvent"].is_object());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
+use trawl_crawl::Crawls;
 use trawl_model::memory::MemoryBudget;
 
 use crate::Api;
@@ -39,6 +40,7 @@ pub(crate) async fn metrics(
         ));
     }
     record_memory(&api.rooms.memory);
+    record_crawls(&api.rooms.crawls).await;
     let absent = || {
         ApiError::NotImplemented("this server does not offer metrics: ask its operator".to_owned())
     };
@@ -62,6 +64,18 @@ fn record_memory(budget: &MemoryBudget) {
     metrics::gauge!("trawl_memory_waiting").set(memory.n_waiting as f64);
     for (kind, bytes) in memory.held() {
         metrics::gauge!("trawl_memory_held_bytes", "kind" => kind.name()).set(bytes as f64);
+    }
+}
+
+/// Sets the gauges of crawls and of their events. A store that cannot be read leaves the age of the
+/// oldest event as it was.
+async fn record_crawls(crawls: &Crawls) {
+    let (running, queued) = crawls.running_and_queued();
+    metrics::gauge!("trawl_crawls", "state" => "running").set(running as f64);
+    metrics::gauge!("trawl_crawls", "state" => "queued").set(queued as f64);
+    match crawls.oldest_event_age().await {
+        Ok(age) => metrics::gauge!("trawl_webhook_oldest_seconds").set(age.as_secs_f64()),
+        Err(error) => tracing::debug!(error = %error, "the age of webhook events is not known"),
     }
 }
 

@@ -121,7 +121,16 @@ async fn a_key_without_bearer_works_and_the_rate_limit_is_reported() {
     assert_eq!(response.status, StatusCode::OK);
     assert_eq!(response.header("ratelimit-limit"), "10000");
     assert_eq!(response.header("ratelimit-remaining"), "9999");
-    assert!(response.header("ratelimit-reset").parse::<u32>().is_ok());
+    let reset = response.header("ratelimit-reset");
+    assert!(reset.parse::<u32>().is_ok());
+    assert_eq!(
+        response.header("ratelimit-policy"),
+        "\"minute\";q=10000;w=60"
+    );
+    assert_eq!(
+        response.header("ratelimit"),
+        format!("\"minute\";r=9999;t={reset}")
+    );
 }
 
 #[tokio::test]
@@ -468,6 +477,10 @@ async fn a_key_over_its_rate_limit_gets_429() {
     assert_eq!(
         response.header("ratelimit-reset"),
         response.header("retry-after")
+    );
+    assert_eq!(
+        response.header("ratelimit"),
+        format!("\"minute\";r=0;t={retry_after}")
     );
 }
 

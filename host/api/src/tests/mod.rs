@@ -11,6 +11,7 @@ mod hang_ups;
 mod held;
 mod limits;
 mod open_routes;
+mod problems;
 mod responses;
 mod server;
 mod sockets;

@@ -13,9 +13,9 @@ use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
     AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, DataDir, Entry, KeyPrefix, KeyRecord,
-    KeyUse, LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, StatementPage,
-    StoreError, StoreFuture, StoredAnswer, Subscription, Threshold, WebhookSecrets, Window,
-    Written,
+    KeyUse, LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, SigningSecrets,
+    StatementPage, StoreError, StoreFuture, StoredAnswer, Subscription, Threshold, WebhookSecrets,
+    Window, Written,
 };
 
 use crate::{Billing, BillingError, Funds, Reservation, RunBudget, SeatPrices};
@@ -265,8 +265,20 @@ impl WebhookSecrets for FaultyStore {
         self.store.webhook_secret(account)
     }
 
-    fn renew_webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
-        self.store.renew_webhook_secret(account)
+    fn signing_secrets<'a>(
+        &'a self,
+        account: &'a AccountId,
+        since: Timestamp,
+    ) -> StoreFuture<'a, SigningSecrets> {
+        self.store.signing_secrets(account, since)
+    }
+
+    fn renew_webhook_secret<'a>(
+        &'a self,
+        account: &'a AccountId,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Secret> {
+        self.store.renew_webhook_secret(account, now)
     }
 }
 

@@ -16,13 +16,14 @@ use url::Url;
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryBudget, MemoryShare};
 use trawl_model::redact::without_userinfo;
-use trawl_model::secret::Secret;
 use trawl_net::egress::{Egress, Route};
 use trawl_plan::address::basic_authorization;
-use trawl_store::{AccountId, BatchSize, Busy, Channel, DeliveryFailure, OutboxRow, StoreError};
+use trawl_store::{
+    AccountId, BatchSize, Busy, Channel, DeliveryFailure, OutboxRow, SigningSecrets, StoreError,
+};
 
 use super::outbox::{AGE_MAX, Webhooks, log_dropped};
-use super::sign::signature;
+use super::sign::{signature, standard_signature};
 
 /// Timeout of a request. Receivers should acknowledge an event first and process it later.
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(15);
@@ -59,6 +60,9 @@ const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 const EVENT: HeaderName = HeaderName::from_static("x-trawl-event");
 const EVENT_ID: HeaderName = HeaderName::from_static("x-trawl-event-id");
 const SIGNATURE: HeaderName = HeaderName::from_static("x-trawl-signature");
+const STANDARD_ID: HeaderName = HeaderName::from_static("webhook-id");
+const STANDARD_TIME: HeaderName = HeaderName::from_static("webhook-timestamp");
+const STANDARD_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
 impl Webhooks {
     /// Delivers events until `stop`. Events in flight at that time are sent again after the next
@@ -254,11 +258,11 @@ impl Webhooks {
 
     async fn send(&self, egress: &Egress, mut row: OutboxRow) -> (OutboxRow, Result<(), String>) {
         let sent = async {
-            let secret = self
-                .secret(&row.account)
+            let secrets = self
+                .secrets(&row.account)
                 .await
                 .map_err(|error| error.to_string())?;
-            post(egress, &mut row, &secret, self.clock.now()).await
+            post(egress, &mut row, &secrets, self.clock.now()).await
         };
         let sent = timeout(ANSWER_TIME_MAX, sent).await;
         let sent = sent.unwrap_or_else(|_| Err("timed out".to_owned()));
@@ -282,20 +286,24 @@ fn busy_with<'a>(channels: impl Iterator<Item = &'a Channel>, n_channels: usize)
 async fn post(
     egress: &Egress,
     row: &mut OutboxRow,
-    secret: &Secret,
+    secrets: &SigningSecrets,
     at: Timestamp,
 ) -> Result<(), String> {
     let url = Url::parse(&row.destination).map_err(|error| error.to_string())?;
     let authorization = basic_authorization(&url);
     let mut request = reqwest::Request::new(Method::POST, without_userinfo(url));
     let header = |value: &str| HeaderValue::from_str(value).map_err(|error| error.to_string());
-    let signature = signature(secret, at, row.body.as_bytes());
+    let signature = signature(&secrets.current, at, row.body.as_bytes());
+    let standard = standard_signature(secrets, &row.id, at, row.body.as_bytes());
     let headers = request.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static("Trawl-Webhooks/1"));
     headers.insert(EVENT, header(&row.event)?);
     headers.insert(EVENT_ID, header(&row.id)?);
     headers.insert(SIGNATURE, header(&signature)?);
+    headers.insert(STANDARD_ID, header(&row.id)?);
+    headers.insert(STANDARD_TIME, HeaderValue::from(at.unix_seconds()));
+    headers.insert(STANDARD_SIGNATURE, header(&standard)?);
     headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
     *request.body_mut() = Some(std::mem::take(&mut row.body).into());
     let reply = egress.send(request, &Route::default()).await;

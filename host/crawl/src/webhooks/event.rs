@@ -8,6 +8,8 @@ use trawl_model::{Cause, Nanodollars, StopReason};
 use trawl_plan::address::Receiver;
 use trawl_store::{AccountId, OutboxRow};
 
+use super::kind::EventKind;
+
 /// Most bytes of content in one event. Longer content is truncated; receivers can get all of it
 /// from `GET /crawl/{id}/pages`.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
@@ -21,25 +23,6 @@ pub struct Event {
     destination: Receiver,
     kind: EventKind,
     body: Value,
-}
-
-/// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
-    /// A page was crawled; has its content.
-    Find,
-    /// A page was crawled; has its response headers.
-    FindMetadata,
-    /// A crawl ended.
-    WebsiteStatus,
-    /// The account has no credits left.
-    CreditsDepleted,
-    /// Half of the credits at the start of the crawl are used up.
-    CreditsHalfDepleted,
-    /// The balance fell below the threshold of the account.
-    LowBalance,
-    /// The balance is used up.
-    EmptyBalance,
 }
 
 /// A page in events.
@@ -70,21 +53,6 @@ pub struct EndedCrawl<'a> {
     pub n_pages: u64,
     /// Its duration in milliseconds.
     pub duration_ms: u64,
-}
-
-impl EventKind {
-    /// Its name, which is also the parameter that turns it on.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Find => "on_find",
-            Self::FindMetadata => "on_find_metadata",
-            Self::WebsiteStatus => "on_website_status",
-            Self::CreditsDepleted => "on_credits_depleted",
-            Self::CreditsHalfDepleted => "on_credits_half_depleted",
-            Self::LowBalance => "on_low_balance",
-            Self::EmptyBalance => "on_empty_balance",
-        }
-    }
 }
 
 impl Event {
@@ -302,6 +270,7 @@ fn truncate(content: Value, room: &mut usize) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::FieldType;
     use super::*;
 
     const PAGE: FoundPage<'_> = FoundPage {
@@ -337,6 +306,51 @@ mod tests {
         assert_eq!(id, "c1:7:on_find_metadata");
         assert_eq!(body["headers"], json!({"server": "x"}));
         assert_eq!(body.get("content"), None);
+    }
+
+    #[test]
+    fn the_fields_of_events_are_described() {
+        let (account, hook) = account_and_hook();
+        let page = FoundPage {
+            cause: Some(Cause::Robots),
+            ..PAGE
+        };
+        let crawl = EndedCrawl {
+            id: "c1",
+            seed: PAGE.url,
+            stop: StopReason::Balance,
+            n_pages: 1,
+            duration_ms: 1,
+        };
+        let left = Nanodollars::from_credits(50);
+        for kind in EventKind::ALL {
+            let event = match kind {
+                EventKind::Find => Event::find(&account, &hook, page, "text".into()),
+                EventKind::FindMetadata => Event::find_metadata(&account, &hook, page, &[]),
+                EventKind::WebsiteStatus => Event::website_status(&account, &hook, crawl),
+                EventKind::CreditsDepleted | EventKind::CreditsHalfDepleted => {
+                    Event::credits(kind, &account, &hook, "c1", left)
+                }
+                EventKind::LowBalance | EventKind::EmptyBalance => {
+                    Event::balance(kind, &account, &hook, 1, left)
+                }
+            };
+            let (_, body) = row(event);
+            assert_eq!(body["event"], kind.name());
+            let fields = kind.fields();
+            let n_fields = body.as_object().expect("an object").len();
+            assert_eq!(n_fields, fields.len() + 1, "{body}");
+            for field in fields {
+                let value = &body[field.name];
+                let is_of_type = match field.value {
+                    FieldType::Text => value.is_string(),
+                    FieldType::Integer => value.is_u64(),
+                    FieldType::Texts => value.is_object(),
+                    FieldType::Content => value == "text",
+                };
+                assert!(is_of_type, "{}: {value}", field.name);
+            }
+        }
     }
 
     #[test]

@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use trawl_model::clock::Clock;
-use trawl_model::secret::Secret;
-use trawl_store::{AccountId, OutboxRow, Store, StoreError};
+use trawl_store::{AccountId, OutboxRow, SigningSecrets, Store, StoreError};
 
 use super::event::Event;
 
@@ -19,6 +18,9 @@ pub const WAITING_MAX: u64 = 1_000_000;
 pub const WAITING_FLOOR: u64 = 1_000;
 /// How long delivery of an event is retried; then it is dropped.
 pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a replaced secret signs events beside the new one, so that receivers can change over.
+pub const ROTATION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Events of one account that may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,12 +138,23 @@ impl Webhooks {
         Ok(reached.map(|(name, used, limit)| WebhooksFull { name, used, limit }))
     }
 
-    /// The secret that signs this account's events; created at first use.
+    /// Age of the oldest undelivered event, zero if there is none.
     ///
     /// # Errors
     /// [`StoreError`] when the store fails.
-    pub async fn secret(&self, account: &AccountId) -> Result<Secret, StoreError> {
-        self.store.webhook_secret(account).await
+    pub async fn oldest_age(&self) -> Result<Duration, StoreError> {
+        let oldest = self.store.outbox_oldest().await?;
+        let millis = oldest.map_or(0, |created| self.clock.now().0.saturating_sub(created.0));
+        Ok(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
+    }
+
+    /// The secrets that sign this account's events now; the first is created at first use.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store fails.
+    pub async fn secrets(&self, account: &AccountId) -> Result<SigningSecrets, StoreError> {
+        let since = self.clock.now().before(ROTATION);
+        self.store.signing_secrets(account, since).await
     }
 }
 

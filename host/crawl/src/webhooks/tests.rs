@@ -19,10 +19,13 @@ use trawl_plan::address;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
     AccountId, AccountRecord, DataDir, EventSummary, KeyRecord, KeySpending, Notice, PageRange,
-    Store,
+    SigningSecrets, Store,
 };
 
-use super::{AGE_MAX, Event, FoundPage, WAITING_FLOOR, WebhookLimits, Webhooks, signature};
+use super::{
+    AGE_MAX, Event, FoundPage, ROTATION, WAITING_FLOOR, WebhookLimits, Webhooks, signature,
+    standard_signature,
+};
 
 /// One request that a receiver got.
 #[derive(Clone, Debug)]
@@ -268,12 +271,56 @@ async fn an_event_is_signed_and_delivered() {
     assert_eq!(header("content-type"), "application/json");
     assert_eq!(header("x-trawl-event"), "on_find");
     assert_eq!(header("x-trawl-event-id"), "c1:1:on_find");
-    let secret = world.hooks.secret(&account()).await.expect("a secret");
-    let expected = signature(&secret, world.clock.now(), received.body.as_bytes());
+    let secrets = world.hooks.secrets(&account()).await.expect("a secret");
+    let (now, sent) = (world.clock.now(), received.body.as_bytes());
+    let expected = signature(&secrets.current, now, sent);
     assert_eq!(header("x-trawl-signature"), expected);
+    assert_eq!(header("webhook-id"), "c1:1:on_find");
+    assert_eq!(header("webhook-timestamp"), "1700000000");
+    let expected = standard_signature(&secrets, "c1:1:on_find", now, sent);
+    assert_eq!(header("webhook-signature"), expected);
+    assert!(!expected.contains(' '), "one secret, one signature");
     let body: Value = serde_json::from_str(&received.body).expect("JSON");
     assert_eq!(body["content"], "page 1");
     assert_eq!(receiver.received().len(), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let old = world.store.webhook_secret(&account()).await;
+    let old = old.expect("a secret");
+    let now = world.clock.now();
+    let new = world.store.renew_webhook_secret(&account(), now).await;
+    let new = new.expect("a secret");
+    let receiver = Receiver::start(&[200]).await;
+    let mut signatures = Vec::new();
+    for n in [1, 2] {
+        let event = found(n, &receiver.url());
+        world.hooks.push(vec![event]).await.expect("stored");
+        let received = receiver.has(signatures.len() + 1).await;
+        let received = received.last().expect("an event");
+        world.until_empty().await;
+        // This header has one signature: the new secret signs at once.
+        let expected = signature(&new, world.clock.now(), received.body.as_bytes());
+        assert_eq!(received.headers["x-trawl-signature"], expected);
+        let standard = received.headers["webhook-signature"].split(' ');
+        signatures.push(standard.map(str::to_owned).collect::<Vec<_>>());
+        let alone = SigningSecrets {
+            current: old.clone(),
+            previous: None,
+        };
+        let id = format!("c1:{n}:on_find");
+        let of_old = standard_signature(&alone, &id, world.clock.now(), received.body.as_bytes());
+        let place = signatures[signatures.len() - 1]
+            .iter()
+            .position(|one| *one == of_old);
+        assert_eq!(place, (n == 1).then_some(1));
+        world.advance(ROTATION);
+    }
+    assert_eq!((signatures[0].len(), signatures[1].len()), (2, 1));
     world.end().await;
 }
 
@@ -305,6 +352,8 @@ async fn failed_events_are_retried_later() {
     for (n_received, n_attempts) in [(1, 1), (2, 2)] {
         receiver.has(n_received).await;
         world.until_tried(n_attempts).await;
+        let age = world.hooks.oldest_age().await.expect("a store");
+        assert_eq!(age, HOUR * (n_attempts - 1));
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(
             receiver.received().len(),
@@ -315,6 +364,8 @@ async fn failed_events_are_retried_later() {
     }
     let received = receiver.has(3).await;
     world.until_empty().await;
+    let age = world.hooks.oldest_age().await.expect("a store");
+    assert_eq!(age, Duration::ZERO);
     assert_eq!(received[0].body, received[2].body);
     assert_ne!(
         received[0].headers["x-trawl-signature"],
@@ -335,11 +386,11 @@ async fn events_survive_a_restart() {
         .expect("stored");
     receiver.has(1).await;
     before.until_tried(1).await;
-    let secret = before.hooks.secret(&account()).await.expect("a secret");
+    let secret = before.hooks.secrets(&account()).await.expect("a secret");
     before.end().await;
     let after = world(directory.path()).await;
     assert_eq!(
-        after.hooks.secret(&account()).await.expect("a secret"),
+        after.hooks.secrets(&account()).await.expect("a secret"),
         secret
     );
     after.advance(HOUR);

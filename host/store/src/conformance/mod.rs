@@ -67,6 +67,7 @@ macro_rules! conformance {
                 a_batch_is_a_window_of_bytes,
                 lists_are_paged,
                 a_secret_is_generated_once_and_renewed,
+                a_replaced_secret_signs_for_a_while,
             }
             conformance! { contacts as contacts on $open, with accounts:
                 contacts_are_merged_and_listed,

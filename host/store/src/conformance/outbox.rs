@@ -27,7 +27,10 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         row("3", "a", 12),
         row("4", "a", 99),
     ];
+    assert_eq!(store.outbox_oldest().await.expect("read"), None);
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
+    let oldest = store.outbox_oldest().await.expect("read");
+    assert_eq!(oldest, Some(Timestamp(10)));
     assert_eq!(store.outbox_push(&rows[..2]).await.expect("stored"), 0);
     let due_ids = async |now, busy: &[&str]| {
         let busy = Busy {
@@ -64,6 +67,8 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         .collect();
     assert_eq!(rows, [("3", 50, 1), ("4", 50, 0)]);
     assert_eq!(store.outbox_count().await.expect("read"), 2);
+    let oldest = store.outbox_oldest().await.expect("read");
+    assert_eq!(oldest, Some(Timestamp(12)));
 
     let unknown = channel(1, "unknown");
     let postponed = store.outbox_postpone(&unknown, &[], &failure, Timestamp(50), Timestamp(0));
@@ -288,9 +293,36 @@ pub(crate) async fn a_secret_is_generated_once_and_renewed(store: &dyn OutboxSto
     let (id, other) = (account(1).id, account(2).id);
     let first = store.webhook_secret(&id).await.expect("generated");
     assert_eq!(store.webhook_secret(&id).await.expect("stored"), first);
-    let second = store.renew_webhook_secret(&id).await.expect("generated");
+    let now = Timestamp(1_000);
+    let second = store.renew_webhook_secret(&id, now).await;
+    let second = second.expect("generated");
     assert_ne!(first, second);
     assert_eq!(store.webhook_secret(&id).await.expect("stored"), second);
-    let renewed = store.renew_webhook_secret(&other).await.expect("generated");
+    let renewed = store.renew_webhook_secret(&other, now).await;
+    let renewed = renewed.expect("generated");
     assert_eq!(store.webhook_secret(&other).await.expect("stored"), renewed);
+}
+
+pub(crate) async fn a_replaced_secret_signs_for_a_while(store: &dyn OutboxStore) {
+    let id = account(1).id;
+    let signing = async |since: i64| {
+        let secrets = store.signing_secrets(&id, Timestamp(since)).await;
+        let secrets = secrets.expect("secrets");
+        (secrets.current, secrets.previous)
+    };
+    let (first, none) = signing(0).await;
+    assert_eq!(none, None);
+    assert_eq!(store.webhook_secret(&id).await.expect("stored"), first);
+    let now = Timestamp(1_000);
+    let second = store.renew_webhook_secret(&id, now).await;
+    let second = second.expect("generated");
+    assert_eq!(signing(999).await, (second.clone(), Some(first)));
+    assert_eq!(signing(1_000).await, (second.clone(), None));
+    // Two sign at most.
+    let later = Timestamp(1_001);
+    let third = store.renew_webhook_secret(&id, later).await;
+    assert_eq!(
+        signing(999).await,
+        (third.expect("generated"), Some(second))
+    );
 }

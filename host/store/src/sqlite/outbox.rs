@@ -13,7 +13,7 @@ use super::{SqliteStore, lists};
 use crate::outbox::new_webhook_secret;
 use crate::{
     AccountId, BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
-    PageRange, Rows, StoreError, StoreFuture, WebhookSecrets,
+    PageRange, Rows, SigningSecrets, StoreError, StoreFuture, WebhookSecrets,
 };
 
 const WRITING: &str = "write webhook events";
@@ -50,6 +50,10 @@ impl OutboxStore for SqliteStore {
 
     fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>> {
         Box::pin(next(&self.readers, busy))
+    }
+
+    fn outbox_oldest(&self) -> StoreFuture<'_, Option<Timestamp>> {
+        Box::pin(oldest(&self.readers))
     }
 
     fn outbox_count(&self) -> StoreFuture<'_, u64> {
@@ -103,10 +107,31 @@ impl WebhookSecrets for SqliteStore {
         })
     }
 
-    fn renew_webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
+    fn signing_secrets<'a>(
+        &'a self,
+        account: &'a AccountId,
+        since: Timestamp,
+    ) -> StoreFuture<'a, SigningSecrets> {
+        Box::pin(async move {
+            if let Some(stored) = stored_secrets(&self.readers, account, since).await? {
+                return Ok(stored);
+            }
+            let current = self.webhook_secret(account).await?;
+            Ok(SigningSecrets {
+                current,
+                previous: None,
+            })
+        })
+    }
+
+    fn renew_webhook_secret<'a>(
+        &'a self,
+        account: &'a AccountId,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Secret> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            replace_secret(writer.connection(), account, &new_webhook_secret()).await
+            replace_secret(writer.connection(), account, &new_webhook_secret(), now).await
         })
     }
 }
@@ -244,6 +269,15 @@ fn busy_channels(busy: &Busy) -> String {
     json_list(&busy.channels.iter().map(name).collect::<Vec<_>>())
 }
 
+async fn oldest(readers: &SqlitePool) -> Result<Option<Timestamp>, StoreError> {
+    let row = sqlx::query("SELECT created FROM outbox ORDER BY seq LIMIT 1")
+        .fetch_optional(readers)
+        .await
+        .map_err(failed_to(READING))?;
+    row.map(|row| column(&row, "created").map(Timestamp))
+        .transpose()
+}
+
 async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
     let row = sqlx::query("SELECT COALESCE(SUM(n_events), 0) FROM account_totals")
         .fetch_one(readers)
@@ -353,6 +387,31 @@ async fn secret(readers: &SqlitePool, account: &AccountId) -> Result<Option<Secr
         .transpose()
 }
 
+/// The secret, and the one that it replaced after `since`.
+async fn stored_secrets(
+    readers: &SqlitePool,
+    account: &AccountId,
+    since: Timestamp,
+) -> Result<Option<SigningSecrets>, StoreError> {
+    let row = sqlx::query(
+        "SELECT secret, CASE WHEN renewed > ? THEN previous END AS previous
+         FROM webhook_secrets WHERE account = ?",
+    )
+    .bind(since.0)
+    .bind(account.as_str())
+    .fetch_optional(readers)
+    .await
+    .map_err(failed_to("read the webhook secrets"))?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let previous: Option<String> = column(&row, "previous")?;
+    Ok(Some(SigningSecrets {
+        current: column::<String>(&row, "secret").map(Secret::from)?,
+        previous: previous.map(Secret::from),
+    }))
+}
+
 /// Inserts a secret unless one exists; returns the stored one.
 async fn insert_secret(
     connection: &mut SqliteConnection,
@@ -371,18 +430,21 @@ async fn insert_secret(
     column::<String>(&row, "secret").map(Secret::from)
 }
 
-/// Replaces the stored secret.
+/// Replaces the stored secret, and keeps it as the previous one.
 async fn replace_secret(
     connection: &mut SqliteConnection,
     account: &AccountId,
     fresh: &Secret,
+    now: Timestamp,
 ) -> Result<Secret, StoreError> {
     let row = sqlx::query(
         "INSERT INTO webhook_secrets (account, secret) VALUES (?, ?)
-         ON CONFLICT (account) DO UPDATE SET secret = excluded.secret RETURNING secret",
+         ON CONFLICT (account) DO UPDATE
+         SET previous = secret, renewed = ?, secret = excluded.secret RETURNING secret",
     )
     .bind(account.as_str())
     .bind(fresh.expose())
+    .bind(now.0)
     .fetch_one(connection)
     .await
     .map_err(failed_to(WRITING_SECRET))?;

@@ -19,7 +19,7 @@ const SQLITE_NOTADB: &str = "26";
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
-    VERSION_9, VERSION_10, VERSION_11, VERSION_12,
+    VERSION_9, VERSION_10, VERSION_11, VERSION_12, VERSION_13,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -479,6 +479,12 @@ END;
 /// The contents of a crawl's pages, where later pages are compared with them: hashes of 16 bytes.
 const VERSION_12: &str = "
 ALTER TABLE crawl_pages ADD COLUMN content BLOB;
+";
+
+/// The webhook secret before the current one, and when it was replaced: it signs for a while too.
+const VERSION_13: &str = "
+ALTER TABLE webhook_secrets ADD COLUMN previous TEXT;
+ALTER TABLE webhook_secrets ADD COLUMN renewed INTEGER;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.

@@ -8,7 +8,7 @@ use super::*;
 use crate::sqlite::SqliteStore;
 use crate::{
     CrawlRecord, CrawlStore as _, DataDir, LedgerStore as _, OutboxStore as _, Store as _,
-    TotalsStore as _,
+    TotalsStore as _, WebhookSecrets as _,
 };
 
 async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
@@ -314,6 +314,31 @@ async fn keys_of_version_10_have_no_budget_and_entries_no_key() {
         assert_eq!((usage.n_pages, usage.charge.total().0), (1, 30));
         store.close().await;
     }
+}
+
+#[tokio::test]
+async fn webhook_secrets_of_version_12_sign_alone_until_they_are_replaced() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in MIGRATIONS.iter().copied().take(12) {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = "PRAGMA user_version = 12; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO webhook_secrets (account, secret) VALUES ('a', 'whsec_old')";
+    execute(directory.path(), rows).await.expect("rows");
+    let store = open(directory.path()).await.expect("migrated");
+    let account = crate::AccountId::new("a");
+    let since = trawl_model::clock::Timestamp(0);
+    let secrets = store.signing_secrets(&account, since).await;
+    let secrets = secrets.expect("secrets");
+    assert_eq!(secrets.current.expose(), "whsec_old");
+    assert_eq!(secrets.previous, None);
+    let now = trawl_model::clock::Timestamp(5);
+    let renewed = store.renew_webhook_secret(&account, now).await;
+    let signing = store.signing_secrets(&account, since).await;
+    let signing = signing.expect("secrets");
+    assert_eq!(signing.current, renewed.expect("generated"));
+    assert_eq!(signing.previous, Some(secrets.current));
 }
 
 #[tokio::test]
