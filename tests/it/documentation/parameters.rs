@@ -169,6 +169,8 @@ impl Everything {
             resolve: ResolveSetting::default(),
         }];
         world.ai = Some(AiSettings {
+            dollars_per_million_question_tokens: String::new(),
+            dollars_per_million_answer_tokens: String::new(),
             timeout: 5,
             ..model.settings()
         });

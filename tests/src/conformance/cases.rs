@@ -26,7 +26,7 @@ pub struct Case {
     #[serde(default = "both")]
     pub javascript: Vec<bool>,
     /// Abilities that a provider needs for this case.
-    #[serde(default, deserialize_with = "abilities")]
+    #[serde(default = "serves", deserialize_with = "abilities")]
     pub needs: Abilities,
     /// The usual result.
     expected: Expected,
@@ -160,6 +160,10 @@ fn good() -> KeyState {
 
 fn both() -> Vec<bool> {
     vec![false, true]
+}
+
+fn serves() -> Abilities {
+    Abilities::SERVES
 }
 
 fn usual() -> Bill {

@@ -1,10 +1,12 @@
 //! What a vendor's description file says: one JSON file a vendor, of this form.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::kind::Kind;
 use super::place::{Pairs, Place};
 use super::{Asked, KeyState};
 
@@ -64,7 +66,7 @@ pub(crate) struct Price {
 pub(super) struct Route {
     /// HTTP method; any, if not set.
     method: Option<String>,
-    /// Path of the URL; `*` is any one segment of it.
+    /// Path of the URL; `*` is any one segment of it, `a|b` is one of two.
     path: String,
     /// Whether an account without credit may use it.
     #[serde(default)]
@@ -73,6 +75,9 @@ pub(super) struct Route {
     pub(super) run: Option<RunStep>,
     /// Where a request for a page says what; an endpoint without it has no page.
     pub(super) request: Option<Wire>,
+    /// Query parameters of an endpoint without a page.
+    #[serde(default)]
+    query: Vec<String>,
     #[serde(default)]
     pub(super) replies: Vec<Reply>,
 }
@@ -106,13 +111,24 @@ pub(super) struct Wire {
     pub(super) residential: Place,
     pub(super) window: Place,
     pub(super) full_page: Place,
-    /// Other parameters that the vendor accepts.
+    /// Methods of the call; any, if there are none.
+    pub(super) methods: Vec<String>,
+    /// The longest URL in bytes.
+    pub(super) url_bytes_max: Option<usize>,
+    /// Whether the host of the URL has to be a name.
+    pub(super) no_addresses: bool,
+    /// Other members of the body and parameters of the query that the vendor accepts.
     pub(super) also: Vec<String>,
+    pub(super) also_query: Vec<String>,
+    /// What parameters have to be; others may be anything.
+    pub(super) kinds: BTreeMap<String, Kind>,
     /// Parameters that need JavaScript, and that exclude it.
     pub(super) browser_only: Vec<String>,
     pub(super) plain_only: Vec<String>,
     /// Parameters that need another one.
     pub(super) needs: Vec<(String, String)>,
+    /// Parameters that exclude another one.
+    pub(super) excludes: Vec<(String, String)>,
     /// What each request says: the replies are those of a vendor that was asked so.
     pub(super) always: Vec<Place>,
 }
@@ -159,8 +175,14 @@ pub(super) struct When {
     pub(super) statuses: Option<Vec<u16>>,
     /// Whether the page is UTF-8.
     pub(super) text: Option<bool>,
+    /// Whether the page is HTML.
+    pub(super) html: Option<bool>,
     /// Whether the page has more bytes than a reply in JSON may have.
     pub(super) large: Option<bool>,
+    /// The request has this.
+    pub(super) sent: Option<Place>,
+    /// The target's status is no error, or in this list of the request.
+    pub(super) accepted: Option<Place>,
 }
 
 /// What came of a request.
@@ -214,7 +236,14 @@ impl Route {
         let is_method = self.method.as_ref().is_none_or(|it| *it == asked.method);
         is_method
             && known.count() == asked.path.split('/').count()
-            && steps.all(|(known, step)| known == "*" || known == step)
+            && steps.all(|(known, step)| known == "*" || known.split('|').any(|one| one == step))
+    }
+
+    /// The query parameter that an endpoint without a page does not have.
+    pub(super) fn strange<'a>(&self, asked: &'a Asked) -> Option<&'a str> {
+        let mut names = asked.query.iter().map(|(name, _)| name.as_str());
+        let is_strange = |name: &&str| !self.query.iter().any(|known| known == name);
+        names.find(|name| self.request.is_none() && is_strange(name))
     }
 }
 

@@ -5,6 +5,7 @@ use url::Url;
 use url::form_urlencoded::byte_serialize;
 
 use super::description::{Outcome, Price, Reply, When};
+use super::place::Input;
 use super::{Answered, Asked, IMAGE, Target, TargetPage, TargetRequest, to_base64};
 
 /// Most bytes of a page in a reply in JSON, where a vendor has such a limit.
@@ -58,8 +59,26 @@ impl<'a> Facts<'a> {
         is(when.javascript, self.request.javascript)
             && is(when.screenshot, self.request.screenshot.is_some())
             && is(when.large, self.page.body.len() > JSON_BYTES_MAX)
+            && is(when.html, self.is_html())
             && is(when.text, std::str::from_utf8(&self.page.body).is_ok())
             && statuses.is_none_or(|statuses| statuses.contains(&self.page.status))
+            && self.fit_sent(when)
+    }
+
+    /// Whether the conditions on what was sent hold.
+    fn fit_sent(&self, when: &When) -> bool {
+        let body = self.asked.json();
+        let asked = self.asked;
+        let input = Input { asked, body: &body };
+        let status = self.page.status;
+        let (sent, accepted) = (when.sent.as_ref(), when.accepted.as_ref());
+        sent.is_none_or(|place| place.holds(input))
+            && accepted.is_none_or(|place| status < 400 || place.lists(input, status))
+    }
+
+    fn is_html(&self) -> bool {
+        let media = self.page.header("content-type").split(';').next();
+        media.is_some_and(|media| media.trim() == "text/html")
     }
 
     /// The reply of this form.
@@ -75,7 +94,8 @@ impl<'a> Facts<'a> {
             (None, Some(form)) => ("text/plain", self.text(form).into_bytes()),
             (None, None) => (self.page.header("content-type"), self.page.body.clone()),
         };
-        let media = reply.media.as_deref().unwrap_or(media);
+        let own = reply.media.as_deref().map(|form| self.text(form));
+        let media = own.as_deref().unwrap_or(media);
         let mut answered = Answered::new(status.expect("a status"), media, body);
         for (name, form) in &reply.headers {
             answered = answered.header(name, self.text(form));
@@ -141,6 +161,12 @@ impl<'a> Facts<'a> {
             "type" => json!(page.header("content-type")),
             "x_target" => json!(page.header("x-target")),
             "text" => json!(page.text()),
+            "content" => {
+                // A page of JSON is a value of its own.
+                let is_json = page.header("content-type").contains("json");
+                let parsed = is_json.then(|| serde_json::from_slice(&page.body).ok());
+                parsed.flatten().unwrap_or_else(|| json!(page.text()))
+            }
             "base64" => json!(to_base64(&page.body)),
             "headers" => {
                 let headers = page.headers.iter();

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 mod description;
 mod facts;
+mod kind;
 mod place;
 mod target;
 mod vendor;

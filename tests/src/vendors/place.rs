@@ -42,6 +42,8 @@ enum Form {
     #[default]
     Plain,
     Base64,
+    /// Base64 in the alphabet for URLs.
+    Base64Url,
     /// A time in seconds instead of milliseconds.
     Seconds,
 }
@@ -71,6 +73,13 @@ pub(super) struct Input<'a> {
     pub(super) body: &'a Value,
 }
 
+/// Where a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Query,
+    Body,
+}
+
 impl Place {
     /// The value, if the request has one.
     fn value(&self, input: Input<'_>) -> Option<Value> {
@@ -97,8 +106,12 @@ impl Place {
             Some(Value::String(text)) => text,
             Some(other) => return Err(format!("{other} is not a text")),
         };
-        if self.form != Form::Base64 {
-            return Ok(Some(text));
+        match self.form {
+            Form::Plain | Form::Seconds => return Ok(Some(text)),
+            Form::Base64Url if text.contains(['+', '/']) => {
+                return Err(format!("{text} is not base64 for URLs"));
+            }
+            Form::Base64 | Form::Base64Url => {}
         }
         let decoded = from_base64(&text).and_then(|bytes| String::from_utf8(bytes).ok());
         decoded.map(Some).ok_or(format!("{text} is not base64"))
@@ -129,9 +142,19 @@ impl Place {
         }
     }
 
-    /// The parameter's name.
-    pub(super) fn name(&self) -> Option<&str> {
-        name(self.query.as_deref(), self.json.as_deref())
+    /// Whether the value is a list with this number.
+    pub(super) fn lists(&self, input: Input<'_>, number: u16) -> bool {
+        let list = self.value(input);
+        let list = list.as_ref().and_then(Value::as_array);
+        list.is_some_and(|list| list.contains(&Value::from(number)))
+    }
+
+    /// The name of the parameter there.
+    pub(super) fn name(&self, source: Source) -> Option<&str> {
+        match source {
+            Source::Query => self.query.as_deref(),
+            Source::Body => root(self.json.as_deref()?),
+        }
     }
 }
 
@@ -169,18 +192,25 @@ impl Pairs {
     }
 
     /// Whether a parameter has them, or decides whether there are any.
-    pub(super) fn knows(&self, parameter: &str) -> bool {
+    pub(super) fn knows(&self, source: Source, parameter: &str) -> bool {
+        let condition = self.only_if.as_ref();
+        if condition.and_then(|place| place.name(source)) == Some(parameter) {
+            return true;
+        }
         let group = self.group.as_ref();
-        let condition = self.only_if.as_ref().and_then(Place::name);
-        name(self.query.as_deref(), self.json.as_deref()) == Some(parameter)
-            || condition == Some(parameter)
-            || group.is_some_and(|group| member(parameter, group).is_some())
+        match source {
+            Source::Query => {
+                self.query.as_deref() == Some(parameter)
+                    || group.is_some_and(|group| member(parameter, group).is_some())
+            }
+            Source::Body => self.json.as_deref().and_then(root) == Some(parameter),
+        }
     }
 }
 
-/// The name of a parameter in the query, or of a member of the body.
-fn name<'a>(query: Option<&'a str>, json: Option<&'a str>) -> Option<&'a str> {
-    query.or_else(|| json?.split(['.', '[']).next())
+/// The member of the body at which a path begins.
+fn root(path: &str) -> Option<&str> {
+    path.split(['.', '[']).next()
 }
 
 /// The member of a bracketed parameter: `x` of `headers[x]` in the group `headers`.
@@ -215,15 +245,17 @@ fn at(value: &Value, path: &str) -> Option<Value> {
     })
 }
 
-/// The text or number that is the first argument of the first such call in a script.
+/// The text or number that is the first argument of the first such call with one in a script.
 fn argument(script: &str, call: &str) -> Option<Value> {
-    let (_, rest) = script.split_once(call)?;
-    let mut literals = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-    if let Some(Ok(literal)) = literals.next() {
-        return Some(literal);
-    }
-    let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
-    digits.parse::<u64>().ok().map(Value::from)
+    script.match_indices(call).find_map(|(at, _)| {
+        let rest = script.get(at + call.len()..)?;
+        let mut literals = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        if let Some(Ok(literal)) = literals.next() {
+            return Some(literal);
+        }
+        let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+        digits.parse::<u64>().ok().map(Value::from)
+    })
 }
 
 fn pairs_of(value: &Value) -> Vec<(String, String)> {
@@ -270,7 +302,7 @@ mod tests {
 
     #[test]
     fn an_argument_is_a_literal() {
-        let script = r##"await p.waitForSelector("#x \"y\"", {}); await p.waitForTimeout(1500);"##;
+        let script = r##"p.evaluate(f); await p.waitForSelector("#x \"y\"", {}); await p.waitForTimeout(1500);"##;
         let selector = argument(script, "waitForSelector(");
         assert_eq!(selector, Some(json!("#x \"y\"")));
         assert_eq!(argument(script, "waitForTimeout("), Some(json!(1500)));

@@ -10,7 +10,10 @@ fn asked(method: &str, path: &str, key: &str) -> Asked {
         method: method.to_owned(),
         path: path.to_owned(),
         query: Vec::new(),
-        headers: vec![("authorization".to_owned(), format!("Bearer {key}"))],
+        headers: vec![
+            ("authorization".to_owned(), format!("Bearer {key}")),
+            ("content-type".to_owned(), "application/json".to_owned()),
+        ],
         body: Vec::new(),
         origin: "http://vendor.test".to_owned(),
     }
@@ -73,7 +76,8 @@ fn unknown_and_misplaced_parameters_are_refused() {
     assert!(refused(&[("fish", "cod")]).contains("fish is not a parameter"));
     assert!(refused(&[("wait", "5")]).contains("wait does not go"));
     assert!(refused(&[("country_code", "de")]).contains("needs premium_proxy"));
-    assert!(refused(&[("render_js", "true"), ("wait", "soon")]).contains("not a number"));
+    assert!(refused(&[("render_js", "true"), ("wait", "soon")]).contains("wait cannot be"));
+    assert!(refused(&[("render_js", "yes")]).contains("render_js cannot be"));
     let known = [
         ("render_js", "true"),
         ("wait", "5"),
@@ -96,6 +100,75 @@ fn members_of_a_body_are_parameters_too() {
     };
     assert_eq!(json_of(&ask("country"))["country"], "DE");
     assert_eq!(ask("continent").status, 400);
+}
+
+/// What a vendor answers to JSON with this authorization.
+fn told(number: usize, path: &str, authorization: &str, task: &Value) -> Answered {
+    let mut asked = asked("POST", path, "");
+    asked.headers[0].1 = authorization.to_owned();
+    asked.body = task.to_string().into_bytes();
+    vendor(number).answer(&asked)
+}
+
+#[test]
+fn only_json_is_taken_where_json_is_sent() {
+    let task = json!({"zone": "web_unlocker1", "format": "raw", "url": "http://fish.example/page"});
+    let usual = asked("POST", "/request", GOOD_KEY);
+    let body = task.to_string().into_bytes();
+    let status = |asked: &Asked| vendor(7).answer(asked).status;
+    assert_eq!(
+        status(&Asked {
+            body,
+            ..usual.clone()
+        }),
+        200
+    );
+    let mut form = usual.clone();
+    form.body = task.to_string().into_bytes();
+    form.headers[1].1 = "text/plain".to_owned();
+    assert_eq!(status(&form), 400);
+    let body = b"fish".to_vec();
+    assert_eq!(status(&Asked { body, ..usual }), 400);
+}
+
+#[test]
+fn values_inside_of_parameters_are_checked() {
+    let pair = format!("user-{GOOD_KEY}:{GOOD_KEY}");
+    let basic = format!("Basic {}", to_base64(pair.as_bytes()));
+    let told = |more: &Value| {
+        let context = json!([{"key": "successful_status_codes", "value": [404]}, more]);
+        let url = "http://fish.example/page";
+        let task = json!({"source": "universal", "url": url, "context": context});
+        told(10, "/v1/queries", &basic, &task).status
+    };
+    assert_eq!(told(&json!({"key": "http_method", "value": "get"})), 200);
+    assert_eq!(told(&json!({"key": "http_method", "value": "GET"})), 400);
+    assert_eq!(told(&json!({"key": "fish", "value": "cod"})), 400);
+    assert_eq!(told(&json!({"key": "force_headers", "value": 1})), 400);
+}
+
+#[test]
+fn replies_depend_on_what_was_asked_for() {
+    let key = to_base64(format!("{GOOD_KEY}:").as_bytes());
+    let extracted = |output: &str| {
+        let mut task = json!({
+            "url": "http://fish.example/page", "httpResponseHeaders": true, "responseCookies": true,
+        });
+        task[output] = json!(true);
+        told(1, "/v1/extract", &format!("Basic {key}"), &task)
+    };
+    assert!(json_of(&extracted("httpResponseBody"))["httpResponseBody"].is_string());
+    assert!(json_of(&extracted("browserHtml"))["browserHtml"].is_string());
+    assert_eq!(extracted("responseCookies").status, 422);
+    let pair = to_base64(format!("user-{GOOD_KEY}:{GOOD_KEY}").as_bytes());
+    let scraped = |statuses: Value| {
+        let url = "http://fish.example/missing";
+        let task = json!({"target": "universal", "url": url, "successful_status_codes": statuses});
+        let answered = told(11, "/v2/scrape", &format!("Basic {pair}"), &task);
+        json_of(&answered)["results"][0]["status_code"].clone()
+    };
+    assert_eq!(scraped(json!([404])), 404);
+    assert_eq!(scraped(json!([503])), 613);
 }
 
 #[test]
@@ -130,4 +203,6 @@ fn a_run_ends_after_two_looks_or_when_it_is_stopped() {
     assert_eq!(status("GET", "/v2/actor-runs/run1"), "ABORTED");
     let missing = vendor.answer(&asked("GET", "/v2/actor-runs/run2", GOOD_KEY));
     assert_eq!(missing.status, 404);
+    let other = vendor.answer(&asked("POST", "/v2/actors/apify~fish/runs", GOOD_KEY));
+    assert_eq!(other.status, 404);
 }

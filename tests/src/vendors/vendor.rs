@@ -61,6 +61,10 @@ impl Vendor {
     }
 
     fn outcome(&self, route: &Route, facts: &mut Facts<'_>) -> Outcome {
+        if let Some(name) = route.strange(facts.asked) {
+            facts.reason = format!("{name} is not a parameter");
+            return Outcome::Invalid;
+        }
         if let Some(step @ (RunStep::Poll | RunStep::Stop | RunStep::Read)) = route.run {
             return self.look(step, facts);
         }

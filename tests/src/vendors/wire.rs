@@ -1,9 +1,11 @@
 //! Requests for pages: what the caller wants of the target, and what the vendor refuses.
 
 use serde_json::Value;
+use url::{Host, Url};
 
 use super::description::Wire;
-use super::place::Input;
+use super::kind::parsed;
+use super::place::{Input, Source};
 use super::{Asked, TargetRequest, cookies_of};
 
 /// English country names that tests use, with their codes.
@@ -29,9 +31,7 @@ impl Wire {
         let javascript = self.javascript.holds(input);
         self.check(input, javascript)?;
         let url = self.url.text(input)?.ok_or("url is required")?;
-        if !(url.starts_with("http://") || url.starts_with("https://")) {
-            return Err("url must begin with http:// or https://".to_owned());
-        }
+        self.check_url(&url)?;
         let (method, body) = if self.forwards {
             (Some(asked.method.clone()), asked.body.clone())
         } else {
@@ -40,8 +40,12 @@ impl Wire {
         };
         let (headers, cookies) = self.named_values(input);
         let country = self.country.text(input)?;
+        let method = method.map_or_else(|| "GET".to_owned(), |name| name.to_uppercase());
+        if !self.forwards && method == "GET" && !body.is_empty() {
+            return Err("a GET request has no body".to_owned());
+        }
         Ok(TargetRequest {
-            method: method.map_or_else(|| "GET".to_owned(), |name| name.to_uppercase()),
+            method,
             body,
             headers,
             cookies,
@@ -60,19 +64,42 @@ impl Wire {
         })
     }
 
-    /// Refuses unknown parameters and those that do not go together.
+    /// Refuses what is not the URL of a page.
+    fn check_url(&self, url: &str) -> Result<(), String> {
+        let rest = url.strip_prefix("https://");
+        let rest = rest.or_else(|| url.strip_prefix("http://"));
+        if rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return Err("url must begin with http:// or https://".to_owned());
+        }
+        if self.url_bytes_max.is_some_and(|most| url.len() > most) {
+            return Err("url is too long".to_owned());
+        }
+        let parsed = Url::parse(url).ok();
+        let host = parsed.as_ref().and_then(Url::host);
+        if self.no_addresses && !matches!(host, Some(Host::Domain(_))) {
+            return Err("url has no host name".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Refuses requests of another form, unknown parameters, and those that do not go together.
     fn check(&self, input: Input<'_>, javascript: bool) -> Result<(), String> {
-        if !self.forwards && !input.asked.body.is_empty() && !input.body.is_object() {
-            return Err("the body must be a JSON object".to_owned());
-        }
+        self.check_form(input)?;
+        let parameters = input.asked.query.iter();
+        let parameters =
+            parameters.map(|(name, value)| (Source::Query, name.as_str(), parsed(value)));
         let members = input.body.as_object().into_iter().flatten();
-        let members = members.map(|(name, _)| name.as_str());
-        let parameters = input.asked.query.iter().map(|(name, _)| name.as_str());
-        let sent: Vec<&str> = parameters.chain(members).collect();
-        if let Some(name) = sent.iter().find(|name| !self.knows(name)) {
-            return Err(format!("{name} is not a parameter"));
+        let members = members.map(|(name, value)| (Source::Body, name.as_str(), value.clone()));
+        let sent: Vec<(Source, &str, Value)> = parameters.chain(members).collect();
+        for (source, name, value) in &sent {
+            if !self.knows(*source, name) {
+                return Err(format!("{name} is not a parameter"));
+            }
+            if self.kinds.get(*name).is_some_and(|kind| !kind.fits(value)) {
+                return Err(format!("{name} cannot be {value}"));
+            }
         }
-        let is_sent = |name: &String| sent.contains(&name.as_str());
+        let is_sent = |name: &String| sent.iter().any(|(_, known, _)| known == name);
         let excluded = if javascript {
             &self.plain_only
         } else {
@@ -85,6 +112,11 @@ impl Wire {
         if let Some((name, other)) = needs.find(|(name, other)| is_sent(name) && !is_sent(other)) {
             return Err(format!("{name} needs {other}"));
         }
+        let mut excludes = self.excludes.iter();
+        if let Some((name, other)) = excludes.find(|(name, other)| is_sent(name) && is_sent(other))
+        {
+            return Err(format!("{name} does not go with {other}"));
+        }
         if self.always.iter().all(|place| place.holds(input)) {
             Ok(())
         } else {
@@ -92,7 +124,26 @@ impl Wire {
         }
     }
 
-    fn knows(&self, parameter: &str) -> bool {
+    /// Refuses other methods, and anything but JSON from those that send JSON.
+    fn check_form(&self, input: Input<'_>) -> Result<(), String> {
+        let method = &input.asked.method;
+        if !self.methods.is_empty() && !self.methods.contains(method) {
+            return Err(format!("{method} is not supported"));
+        }
+        if self.forwards {
+            return Ok(());
+        }
+        let media = input.asked.header("content-type").unwrap_or_default();
+        if media.split(';').next().map(str::trim) != Some("application/json") {
+            return Err("the content type must be application/json".to_owned());
+        }
+        if !input.body.is_object() {
+            return Err("the body must be a JSON object".to_owned());
+        }
+        Ok(())
+    }
+
+    fn knows(&self, source: Source, parameter: &str) -> bool {
         let places = [
             &self.url,
             &self.method,
@@ -107,10 +158,13 @@ impl Wire {
             &self.full_page,
         ];
         let mut names = places.into_iter().chain(&self.always);
-        names.any(|place| place.name() == Some(parameter))
-            || self.headers.knows(parameter)
-            || self.cookies.knows(parameter)
-            || self.also.iter().any(|known| known == parameter)
+        names.any(|place| place.name(source) == Some(parameter))
+            || self.headers.knows(source, parameter)
+            || self.cookies.knows(source, parameter)
+            || match source {
+                Source::Query => self.also_query.iter().any(|known| known == parameter),
+                Source::Body => self.also.iter().any(|known| known == parameter),
+            }
     }
 
     /// Headers and cookies for the target.
