@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
-use trawl_model::{Nanodollars, urls};
+use trawl_model::urls;
 use trawl_parameters::{Crawls, DomainsForm, List, Millis, ScrapeRequest, Seconds};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DELAY_MS_MAX, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
