@@ -15,6 +15,8 @@
 //! never lost and never billed twice. A page of depth k is leased only when none of depth k - 2 or
 //! less is unfinished, so that every depth is the shortest distance from the seed.
 //!
+//! A map of a site ([`SiteMap`]) is no crawl: it lists URLs and fetches one page.
+//!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
 
@@ -29,6 +31,7 @@ mod gate;
 mod job;
 mod jobs;
 mod limits;
+mod map;
 mod page;
 mod page_plans;
 mod paid;
@@ -57,6 +60,7 @@ pub use admission::{CrawlHandle, NewCrawl};
 pub use frontier::Counts;
 pub use job::CrawlProgress;
 pub use limits::{CrawlLimits, CrawlsInUse, TooManyCrawls};
+pub use map::SiteMap;
 pub use parts::CrawlsParts;
 pub use queued::TooManyBytes;
 pub use recover::LastCrawls;

@@ -19,6 +19,7 @@ pub mod fetching;
 mod ignored;
 mod link_rewrite;
 mod made;
+pub mod map;
 mod named;
 mod needs;
 pub mod output;
@@ -179,6 +180,7 @@ impl FetchPlan {
                 max_age: Duration::ZERO,
                 allow_stale: false,
                 skip_browser: false,
+                only: false,
             },
         }
     }
@@ -264,6 +266,9 @@ pub struct CachePlan {
     pub allow_stale: bool,
     /// Whether a stored page may replace one that a browser would render.
     pub skip_browser: bool,
+    /// Whether a page that is not stored fails instead of being fetched. No request can ask for it;
+    /// maps do.
+    pub only: bool,
 }
 
 /// Pages handed in with the request (`/transform`), and what to make of them.

@@ -193,7 +193,7 @@ fn store_seeds(stored: &mut Map<String, Value>, seeds: &[PagePlan]) {
 ///
 /// # Errors
 /// A named seed, or every URL of a text, can never be fetched.
-fn valid_seeds(
+pub(crate) fn valid_seeds(
     pages: Vec<Result<PagePlan, RefusedPage>>,
     from_text: bool,
 ) -> Result<Vec<PagePlan>, PlanError> {
@@ -214,7 +214,7 @@ fn valid_seeds(
 }
 
 /// The crawl parameters of one request object, with the checks that do not need the seed.
-struct CrawlParameters {
+pub(crate) struct CrawlParameters {
     /// As they were sent, without those below.
     sent: Crawls,
     budget: Vec<Budget>,
@@ -230,7 +230,7 @@ struct CrawlParameters {
 }
 
 impl CrawlParameters {
-    fn new(mut sent: Crawls, allowance: &mut Allowance) -> Result<Self, PlanError> {
+    pub(crate) fn new(mut sent: Crawls, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let budget = sent.budget.take().unwrap_or_default();
         // Null is not set.
         let budget = budget.into_iter();
@@ -265,7 +265,7 @@ impl CrawlParameters {
         })
     }
 
-    fn plan(
+    pub(crate) fn plan(
         self,
         seed: PagePlan,
         roots: Vec<PagePlan>,

@@ -30,5 +30,6 @@ mod traps;
 
 pub use lease::Counts;
 pub(super) use lease::{Lease, Leased};
-pub(super) use scope::{Screened, normal};
+pub(super) use scope::{Scope, Screened, normal};
 pub(super) use state::Frontier;
+pub(super) use table::key;

@@ -21,7 +21,7 @@ const PAGES: Routes = Routes::PAGES;
 /// cookies.
 const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
 /// `/screenshot` and `/unblocker` always use a browser.
-const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::CRAWLS);
+const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::SITES);
 
 const ENGINES: [Choice; 3] = choices(&fetching::ENGINES);
 const POOLS: [Choice; 3] = choices(&fetching::POOLS);

@@ -289,6 +289,7 @@ fn names_route(text: &str) -> bool {
         Routes::SCREENSHOT,
         Routes::CRAWL,
         Routes::LINKS,
+        Routes::MAP,
         Routes::TRANSFORM,
         Routes::CONTACTS,
         Routes::QA,

@@ -10,7 +10,8 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKind, Pool};
 
 use crate::{
-    KnownModel, PlanContext, RequestDefaults, Verb, crawl_request, scrape_plan, transform_plan,
+    KnownModel, PlanContext, RequestDefaults, Verb, crawl_request, map_request, scrape_plan,
+    transform_plan,
 };
 
 /// A catalogue with everything that a parameter may name.
@@ -84,6 +85,14 @@ fn on_server(
         Route::Screenshot => (Verb::Screenshot, false),
         Route::Crawl => (Verb::Scrape, true),
         Route::Links => (Verb::Links, true),
+        Route::Map => {
+            let request = map_request(body.as_bytes(), context);
+            let request = request.map_err(|error| error.to_string())?;
+            return Ok(Planned {
+                plan: format!("{:?} {}", request.plan, page(&request.plan.site.seed)),
+                ignored: request.ignored,
+            });
+        }
         Route::Pipeline(pipeline) => (Verb::Pipeline(pipeline), true),
         Route::Transform => {
             let plan = transform_plan(body.as_bytes(), &Everything);
@@ -138,12 +147,13 @@ fn page(plan: &PagePlan) -> String {
     )
 }
 
-const ROUTES: [Route; 11] = [
+const ROUTES: [Route; 12] = [
     Route::Scrape,
     Route::Unblocker,
     Route::Screenshot,
     Route::Crawl,
     Route::Links,
+    Route::Map,
     Route::Transform,
     Route::Pipeline(Pipeline::ExtractContacts),
     Route::Pipeline(Pipeline::ExtractQa),
@@ -275,6 +285,12 @@ fn what_a_route_does_not_use_is_named() {
         json!({"return_page_links": true}),
         &["return_page_links"],
     );
+    check(
+        Route::Map,
+        json!({"metadata": true, "depth": 3, "query": "install", "whitelist": ["/docs"]}),
+        &["metadata", "depth"],
+    );
+    check(Route::Crawl, json!({"query": "install"}), &["query"]);
     check(Route::Screenshot, json!({"return_format": "bytes"}), &[]);
     for route in [Route::Screenshot, Route::Unblocker] {
         check(route, json!({"request": "http"}), &["request"]);
