@@ -266,7 +266,7 @@ parameters! {
     .mistaken(&["proxy_type", "proxy_pool", "premium_proxy"])
     .example("\"isp\"");
     respect_robots: bool = switch(PAGES, NOTHING, "Whether robots.txt and `nofollow` are obeyed.")
-        .default("true in a crawl, else false")
+        .default("true in a crawl or a map, else false")
         .mistaken(&["robots", "obey_robots", "respect_robots_txt", "ignore_robots"])
         .option(IGNORE_ROBOTS);
     cache: CacheForm = new(

@@ -21,7 +21,7 @@ const NAME_INDENT: usize = 2;
 const TEXT_INDENT: usize = 10;
 
 /// Commands that take any parameter.
-const COMMANDS: [&str; 3] = ["scrape", "crawl", "transform"];
+const COMMANDS: [&str; 4] = ["scrape", "crawl", "map", "transform"];
 
 const INTRODUCTION: &str = "\
 Parameters:
