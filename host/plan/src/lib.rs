@@ -25,6 +25,7 @@ mod needs;
 pub mod output;
 mod passwords;
 mod pipeline;
+mod prefer;
 pub mod render;
 mod route_dependent;
 pub mod router;
@@ -56,6 +57,7 @@ pub use named::Named;
 pub use needs::{Effect, Needs, RequestFacts};
 pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
+pub use prefer::Prefer;
 pub use render::{
     ByPath, ClipRect, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };

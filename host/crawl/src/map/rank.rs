@@ -4,6 +4,8 @@
 
 use url::form_urlencoded;
 
+use crate::words::{are_forms, words};
+
 /// Words of a query, or of all entries of `words`, that count.
 const TERMS_MAX: usize = 100;
 /// Term frequency saturation; the most common default.
@@ -12,8 +14,6 @@ const K1: f32 = 1.2;
 const B: f32 = 0.5;
 /// Weights of the fields. A link says what its page is about, a path also where it is.
 const WEIGHTS: [f32; 2] = [1.0, 1.5];
-/// Letters that two words must have in common to be forms of one: `install`, `installation`.
-const STEM_MIN: usize = 4;
 
 /// The words of a query, lower case, each once.
 #[derive(Debug)]
@@ -140,21 +140,6 @@ fn inverse_document_frequency(n: f32, n_texts: f32) -> f32 {
     (1.0 + ((n_texts - n).max(0.0) + 0.5) / (n + 0.5)).ln()
 }
 
-/// Whether one word begins with the other, which has at least [`STEM_MIN`] letters.
-fn are_forms(one: &str, other: &str) -> bool {
-    let (short, long) = match one.len() <= other.len() {
-        true => (one, other),
-        false => (other, one),
-    };
-    long.starts_with(short) && short.chars().nth(STEM_MIN - 1).is_some()
-}
-
-/// The words of a text, lower case.
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|character: char| !character.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
-}
-
 /// The words of a path with its query, decoded.
 fn path_words(path: &str) -> Vec<String> {
     // Splits at `=`, `&` and `+` as well, which separate words anyway.
@@ -212,16 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_a_word_begin_with_it() {
-        for (one, other, expected) in [
-            ("install", "installation", true),
-            ("guides", "guide", true),
-            ("in", "install", false),
-            ("cat", "category", false),
-            ("form", "from", false),
-        ] {
-            assert_eq!(are_forms(one, other), expected, "{one} {other}");
-        }
+    fn a_form_of_a_word_counts_as_it() {
         let terms = Terms::of(["guide", "faq"]);
         assert!(terms.occur("/x", "The FAQ") && terms.occur("/user-guides/1", ""));
         assert!(!terms.occur("/x", "news"));

@@ -233,6 +233,22 @@ parameters! {
     .mistaken(&["include", "include_paths", "allow"])
     .example("[\"/docs\"]")
     .option(patterns("--include"));
+    prefer: List<String> = new(
+        Shape::List(&Shape::Text(texts::PATH_OR_WORD)),
+        CRAWLS,
+        NOTHING,
+        "What is fetched first: URLs of which the path begins with one of these, or the text of the \
+         link to it has one of these words; those with most of them before others, then those with \
+         fewer hops. At most 32.",
+    )
+    .default("[]; the order is that of hops")
+    .mistaken(&["priority", "prioritize"])
+    .example("[\"/docs\", \"install\"]")
+    .option(
+        CommandOption::new("--prefer", "PATTERN")
+            .note("May be repeated")
+            .default(""),
+    );
     sitemap: bool = switch(CRAWLS, NOTHING, "Seeds the queue from the sitemap.")
         .option(CommandOption::switch("--sitemap"));
     sitemap_only: bool = switch(SITES, NOTHING, "Fetches only the pages of the sitemap.");
