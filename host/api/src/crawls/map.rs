@@ -83,7 +83,11 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         registry,
         request: MapRequest { plan, ignored },
     } = planned;
-    let mut map = (request.api.rooms.crawls).site_map(Arc::new(plan), &request.account.id);
+    let mut map = request
+        .api
+        .rooms
+        .crawls
+        .site_map(Arc::new(plan), &request.account.id);
     if let Some(start) = map.start_page() {
         let mut outcomes = pages(&request, &registry, 0, vec![start])?;
         if let Some(outcome) = outcomes.next().await {

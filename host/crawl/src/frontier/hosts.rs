@@ -99,7 +99,7 @@ impl Hosts {
         }
     }
 
-    /// Removes the URL that is next to get a place of its host: of those that are preferred most the
+    /// Removes the URL that gets the next place of its host: of those that are preferred most the
     /// one that waits longest.
     pub(super) fn next_held(&mut self, host: &str) -> Option<u32> {
         self.by_name.get_mut(host)?.held.pop_first().map(number)

@@ -1,5 +1,5 @@
-//! The URLs that wait, in the order of leasing: the preferred ones first, breadth-first among equals,
-//! and in the order of discovery within a depth, without those that `budget` holds back.
+//! The URLs that wait, in the order of leasing: the preferred ones first, breadth-first among
+//! equals, and in the order of discovery within a depth, without those that `budget` holds back.
 //!
 //! The keys of `budget` are prefixes of paths, so they form a tree: above a key is the longest
 //! other key that it begins with. A URL waits at the longest key that its path begins with, and the

@@ -46,7 +46,7 @@ pub struct Sitemaps {
     exit: Exit,
 }
 
-/// Some pages of one file, in its order. The first batch of a file is sent even if it has none.
+/// Some pages of one file, in its order. A file without pages has one batch without any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SitemapBatch {
     /// The file.
@@ -106,9 +106,9 @@ impl Sitemaps {
         }
     }
 
-    /// Reads these sitemaps and those that they name, and sends their pages in batches, in the order
-    /// of the files. Requests to one host follow `pace`. Ends early when the receiver is dropped.
-    /// The files take from the account's memory.
+    /// Reads these sitemaps and those that they name, and sends their pages in batches, in the
+    /// order of the files. Requests to one host follow `pace`. Ends early when the receiver is
+    /// dropped. The files take from the account's memory.
     ///
     /// A nested sitemap is read only if it is on a host of `starts` (with or without `www.`), so
     /// that a site cannot direct requests to other hosts.
@@ -121,7 +121,6 @@ impl Sitemaps {
     ) -> Summary {
         let mut summary = Summary::default();
         let hosts: HashSet<String> = starts.iter().filter_map(host).collect();
-        let turns = Turns::of_process();
         let mut seen = HashSet::new();
         let mut queue = VecDeque::new();
         for url in starts {
@@ -145,16 +144,10 @@ impl Sitemaps {
             };
             summary.n_files += 1;
             let mut file = Some(File::new(body));
-            let mut is_first = true;
+            let mut has_pages = false;
             while let Some(current) = file.take() {
-                // Parsing blocks its thread; waiting for room in the channel does not.
-                let turn = turns.take(account.account()).await;
-                let base = url.clone();
-                let step = spawn_blocking(move || {
-                    let _turn = turn;
-                    step(current, &base)
-                });
-                let Ok(Some((next, mut pages, children))) = step.await else {
+                let stepped = step_on_a_thread(account, current, &url).await;
+                let Some((next, mut pages, children)) = stepped else {
                     break;
                 };
                 file = Some(next);
@@ -164,15 +157,20 @@ impl Sitemaps {
                     }
                 }
                 summary.count(&mut pages);
-                let is_sent = std::mem::take(&mut is_first) || !pages.is_empty();
+                let is_empty = pages.is_empty();
+                has_pages |= !is_empty;
                 let batch = SitemapBatch::of(&url, pages);
-                if is_sent && batches.send(batch).await.is_err() {
+                if !is_empty && batches.send(batch).await.is_err() {
                     return summary;
                 }
                 if summary.n_entries == ENTRIES_MAX {
                     summary.is_cut = true;
                     return summary;
                 }
+            }
+            let batch = SitemapBatch::of(&url, Vec::new());
+            if !has_pages && batches.send(batch).await.is_err() {
+                return summary;
             }
         }
         summary
@@ -237,6 +235,21 @@ impl Summary {
             self.faults.push((url.clone(), reason.to_owned()));
         }
     }
+}
+
+/// [`step`], on a thread that may block; waiting for room in the channel does not.
+async fn step_on_a_thread(
+    account: &MemoryShare,
+    file: File,
+    base: &Url,
+) -> Option<(File, Vec<SitemapPage>, Vec<Url>)> {
+    let turn = Turns::of_process().take(account.account()).await;
+    let base = base.clone();
+    let stepping = spawn_blocking(move || {
+        let _turn = turn;
+        step(file, &base)
+    });
+    stepping.await.ok().flatten()
 }
 
 /// The next pages and sitemaps that a file names, as absolute URLs, and the rest of the file.

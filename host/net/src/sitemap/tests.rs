@@ -169,10 +169,11 @@ async fn every_file_is_told_with_its_pages_or_its_fault() {
     let web = Web::new(&[
         (
             "http://a.example/i.xml",
-            index(&["/pages.xml", "/gone.xml", "/empty.xml"]),
+            index(&["/pages.xml", "/gone.xml", "/set.xml", "/empty.xml"]),
         ),
         ("http://a.example/pages.xml", page.to_owned()),
-        ("http://a.example/empty.xml", set(&[])),
+        ("http://a.example/set.xml", set(&[])),
+        ("http://a.example/empty.xml", String::new()),
     ]);
     let (sender, mut batches) = mpsc::channel::<SitemapBatch>(16);
     let account = MemoryBudget::unlimited().share("account");
@@ -198,6 +199,7 @@ async fn every_file_is_told_with_its_pages_or_its_fault() {
         SitemapBatch::of(&file("i"), Vec::new()),
         SitemapBatch::of(&file("pages"), vec![page]),
         SitemapBatch::fault(file("gone"), "the site answered 404".to_owned()),
+        SitemapBatch::of(&file("set"), Vec::new()),
         SitemapBatch::of(&file("empty"), Vec::new()),
     ];
     assert_eq!(told, expected);
