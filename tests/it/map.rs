@@ -8,7 +8,7 @@ use trawl_tests::{Caller, FakeSite, TestApp};
 
 /// Pages of the large site, as many as the Rust documentation has.
 const LARGE: usize = 48_000;
-/// Time for it. A server as it is shipped needs a tenth.
+/// Longest time for it, in a build that is not optimised and beside other tests.
 const LARGE_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// The URLs that are listed, and the end.

@@ -132,11 +132,8 @@ impl Sitemaps {
                 Ok(body) => body,
                 Err(reason) => {
                     summary.add_fault(&url, &reason);
-                    if batches
-                        .send(SitemapBatch::fault(url, reason))
-                        .await
-                        .is_err()
-                    {
+                    let batch = SitemapBatch::fault(url, reason);
+                    if batches.send(batch).await.is_err() {
                         return summary;
                     }
                     continue;

@@ -10,8 +10,8 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKind, Pool};
 
 use crate::{
-    KnownModel, PlanContext, RequestDefaults, Verb, crawl_request, map_request, scrape_plan,
-    transform_plan,
+    KnownModel, MapRequest, PlanContext, RequestDefaults, Verb, crawl_request, map_request,
+    scrape_plan, transform_plan,
 };
 
 /// A catalogue with everything that a parameter may name.
@@ -85,14 +85,7 @@ fn on_server(
         Route::Screenshot => (Verb::Screenshot, false),
         Route::Crawl => (Verb::Scrape, true),
         Route::Links => (Verb::Links, true),
-        Route::Map => {
-            let request = map_request(body.as_bytes(), context);
-            let request = request.map_err(|error| error.to_string())?;
-            return Ok(Planned {
-                plan: format!("{:?} {}", request.plan, page(&request.plan.site.seed)),
-                ignored: request.ignored,
-            });
-        }
+        Route::Map => return mapped(&body, context),
         Route::Pipeline(pipeline) => (Verb::Pipeline(pipeline), true),
         Route::Transform => {
             let plan = transform_plan(body.as_bytes(), &Everything);
@@ -123,6 +116,15 @@ fn on_server(
     Ok(Planned {
         plan: crawls.collect(),
         ignored: request.ignored,
+    })
+}
+
+fn mapped(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
+    let request = map_request(body.as_bytes(), context);
+    let MapRequest { plan, ignored } = request.map_err(|error| error.to_string())?;
+    Ok(Planned {
+        plan: format!("{plan:?} {}", page(&plan.site.seed)),
+        ignored,
     })
 }
 
