@@ -104,6 +104,46 @@ async fn a_crawl_that_ended_at_a_cap_goes_on_with_a_higher_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_map_is_printed_as_lines_and_fetches_one_page() {
+    let (world, site) = (world(), FakeSite::start().await);
+    let sitemap = format!(
+        "<urlset><url><loc>{}</loc></url></urlset>",
+        site.url("/about")
+    );
+    site.put("/sitemap.xml", "application/xml", sitemap);
+    let start = site.put("/start", "text/html", "<a href=/install>Install it</a>");
+    let plugins = world.plugins();
+    let arguments = [
+        "map",
+        &start,
+        "--query",
+        "installing",
+        "--allow-private",
+        "127.0.0.1",
+        "--plugins",
+        plugins.to_str().unwrap(),
+    ];
+    let output = run_program(&world, &arguments, b"");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().map(serde_json::from_str::<Value>);
+    let lines: Vec<Value> = lines.collect::<Result<_, _>>().unwrap();
+    let urls: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["url"].as_str())
+        .collect();
+    let expected = ["/install", "/start", "/about"].map(|path| site.url(path));
+    assert_eq!(urls, expected);
+    assert_eq!(lines[3]["sitemaps"][0]["n_urls"], 1);
+    let asked = site.requests();
+    assert!(
+        !asked.iter().any(|head| head.starts_with("GET /install ")),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_line_of_a_crawl_that_fetched_nothing_says_so() {
     let (world, site) = (world(), FakeSite::start().await);
     let (is_good, said) = crawl(&world, &site.url("/nowhere"), &[]);
@@ -234,6 +274,7 @@ fn the_help_lists_the_parameters() {
     for (command, is_there, is_not) in [
         ("scrape", "\n  viewport.width  1 to ", "\n  limit  "),
         ("crawl", "\n  crawl_timeout  ", "\n  webhooks  "),
+        ("map", "\n  sitemap_only  ", "\n  depth  "),
         (
             "transform",
             "\n  clean_html  true or false ",

@@ -23,6 +23,7 @@ mod egress;
 mod extraction;
 mod fetch;
 mod limits;
+mod map;
 mod money;
 mod outputs;
 mod pipelines;

@@ -13,7 +13,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, list, skipped, stored_pages};
+use crate::crawls::{crawl, links, list, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
@@ -115,6 +115,7 @@ fn keyed_routes() -> Vec<Endpoint> {
     let mut routes = vec![
         ("/scrape", post(scrape::scrape)),
         ("/links", post(links::links)),
+        ("/map", post(map::map)),
         ("/screenshot", post(screenshot::screenshot)),
         ("/unblocker", post(unblocker::unblocker)),
         // They refuse a query in the order of their checks.

@@ -75,6 +75,9 @@ pub trait Service: Send + Sync + 'static {
         order: Order,
     ) -> Result<Outcomes, FundsError>;
 
+    /// Whether the page cache has a page that any caller would be answered with.
+    fn is_cached(&self, plan: &PagePlan) -> bool;
+
     /// Transforms the given sources; returns one outcome per source, in the same order.
     ///
     /// # Errors

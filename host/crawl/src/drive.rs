@@ -14,7 +14,7 @@ use trawl_model::StopReason;
 use trawl_net::Turns;
 use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
-use trawl_net::sitemap::Sitemaps;
+use trawl_net::sitemap::{SitemapBatch, Sitemaps};
 
 use super::frontier::{Frontier, Lease, Screened, normal};
 use super::lock;
@@ -172,7 +172,7 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
 /// Reads the sitemaps into the frontier, in a task that ends when it is dropped: however slow the
 /// site is, its URLs are not needed any more.
 fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
-    let (sender, mut batches) = mpsc::channel::<Vec<String>>(BATCHES_MAX);
+    let (sender, mut batches) = mpsc::channel::<SitemapBatch>(BATCHES_MAX);
     let screen = Arc::clone(&run.screen);
     let (frontier, changed) = (Arc::clone(&run.frontier), Arc::clone(&run.frontier_changed));
     let named = run.plan.sitemap.addresses.clone();
@@ -198,7 +198,12 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     tasks.spawn(async move {
         let turns = Turns::of_process();
         let adding = async {
-            while let Some(urls) = batches.recv().await {
+            while let Some(batch) = batches.recv().await {
+                let pages = batch.pages.into_iter();
+                let urls: Vec<String> = pages.map(|page| page.url).collect();
+                if urls.is_empty() {
+                    continue;
+                }
                 let screened = screen.sitemap(&urls).await;
                 let turn = turns.take(&owner).await;
                 let frontier = Arc::clone(&frontier);

@@ -13,7 +13,10 @@
 //! the tables, in one transaction. A page is done in the tables only when its entry is in the log,
 //! and its charge has an id made from crawl and URL: after a crash it is fetched again at worst,
 //! never lost and never billed twice. A page of depth k is leased only when none of depth k - 2 or
-//! less is unfinished, so that every depth is the shortest distance from the seed.
+//! less is unfinished, so that every depth is the shortest distance from the seed, unless the crawl
+//! prefers some URLs.
+//!
+//! A map of a site ([`SiteMap`]) is no crawl: it lists URLs and fetches one page.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
@@ -29,6 +32,7 @@ mod gate;
 mod job;
 mod jobs;
 mod limits;
+mod map;
 mod page;
 mod page_plans;
 mod paid;
@@ -50,6 +54,7 @@ mod start;
 mod stored_pages;
 mod turn;
 pub mod webhooks;
+mod words;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -57,6 +62,7 @@ pub use admission::{CrawlHandle, NewCrawl};
 pub use frontier::Counts;
 pub use job::CrawlProgress;
 pub use limits::{CrawlLimits, CrawlsInUse, TooManyCrawls};
+pub use map::SiteMap;
 pub use parts::CrawlsParts;
 pub use queued::TooManyBytes;
 pub use recover::LastCrawls;

@@ -133,7 +133,7 @@ fn page_plan(plan: &CrawlPlan) -> PagePlan {
         .is_some_and(|webhook| webhook.on_find_metadata);
     let output = OutputPlan {
         discover: !plan.sitemap.only || plan.fold.canonical,
-        anchors: plan.anchors && !plan.sitemap.only,
+        anchors: (plan.anchors || !plan.prefer.words.is_empty()) && !plan.sitemap.only,
         headers: plan.seed.output.headers || sends_headers,
         ..(*plan.seed.output).clone()
     };

@@ -17,6 +17,8 @@ pub enum Route {
     Crawl,
     /// `/links`.
     Links,
+    /// `/map`.
+    Map,
     /// `/transform`.
     Transform,
     /// `/pipeline/…`.
@@ -50,6 +52,8 @@ impl Routes {
     pub const FILTER_LINKS: Self = Self(1 << 9);
     /// `/pipeline/crawl-text`.
     pub const CRAWL_TEXT: Self = Self(1 << 10);
+    /// `/map`.
+    pub const MAP: Self = Self(1 << 11);
 
     /// The routes that fetch single pages.
     pub const SINGLE: Self = Self::SCRAPE.and(Self::UNBLOCKER).and(Self::SCREENSHOT);
@@ -62,8 +66,10 @@ impl Routes {
     pub const PIPELINES: Self = Self::ANALYSED.and(Self::CRAWL_TEXT);
     /// The routes that crawl.
     pub const CRAWLS: Self = Self::CRAWL.and(Self::LINKS).and(Self::PIPELINES);
+    /// The routes that find the pages of sites.
+    pub const SITES: Self = Self::CRAWLS.and(Self::MAP);
     /// The routes that fetch pages.
-    pub const PAGES: Self = Self::SINGLE.and(Self::CRAWLS);
+    pub const PAGES: Self = Self::SINGLE.and(Self::SITES);
     /// All of them.
     pub const ALL: Self = Self::PAGES.and(Self::TRANSFORM);
     /// The routes whose answer has the `content` of pages in the requested formats.
@@ -76,12 +82,13 @@ impl Routes {
         .and(Self::CRAWL_TEXT);
 
     /// Every route with its path.
-    const PATHS: [(Self, &'static str); 11] = [
+    const PATHS: [(Self, &'static str); 12] = [
         (Self::SCRAPE, "/scrape"),
         (Self::UNBLOCKER, "/unblocker"),
         (Self::SCREENSHOT, "/screenshot"),
         (Self::CRAWL, "/crawl"),
         (Self::LINKS, "/links"),
+        (Self::MAP, "/map"),
         (Self::TRANSFORM, "/transform"),
         (Self::CONTACTS, "/pipeline/extract-contacts"),
         (Self::QA, "/pipeline/extract-qa"),
@@ -90,10 +97,11 @@ impl Routes {
         (Self::CRAWL_TEXT, "/pipeline/crawl-text"),
     ];
     /// Sets of routes that have a name.
-    const SETS: [(Self, &'static str); 4] = [
+    const SETS: [(Self, &'static str); 5] = [
         (Self::ALL, "all routes"),
         (Self::PAGES, "all routes but `/transform`"),
         (Self::CRAWLS, "crawls, `/links` and pipelines"),
+        (Self::SITES, "crawls, `/links`, `/map` and pipelines"),
         (Self::SINGLE, "`/scrape`, `/unblocker`, `/screenshot`"),
     ];
 
@@ -115,6 +123,7 @@ impl Routes {
             Route::Screenshot => Self::SCREENSHOT,
             Route::Crawl => Self::CRAWL,
             Route::Links => Self::LINKS,
+            Route::Map => Self::MAP,
             Route::Transform => Self::TRANSFORM,
             Route::Pipeline(Pipeline::ExtractContacts) => Self::CONTACTS,
             Route::Pipeline(Pipeline::ExtractQa) => Self::QA,

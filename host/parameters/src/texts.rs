@@ -25,6 +25,8 @@ pub(crate) const SELECTOR: &str = "CSS selector";
 pub(crate) const EXPRESSION: &str = "regular expression";
 /// Paths of a site.
 pub(crate) const PATH_OR_EXPRESSION: &str = "path prefix or regular expression";
+/// What `prefer` has: a beginning of paths, or words.
+pub(crate) const PATH_OR_WORD: &str = "path that begins with `/`, or word";
 /// Hosts.
 pub(crate) const HOST_OR_EXPRESSION: &str = "host or regular expression";
 /// A URL that may be relative.
@@ -60,6 +62,7 @@ pub fn text_rule(words: &str) -> Option<TextRule> {
         }
         COOKIE_NAME => TextRule::Pattern(format!("^{NAME_PATTERN}$").into()),
         COOKIE_VALUE => TextRule::Pattern(format!("^{VALUE_PATTERN}$").into()),
+        PATH_OR_WORD => TextRule::Pattern(r"^\s*/|^[^/]*$".into()),
         SELECTOR => TextRule::Format("css-selector"),
         EXPRESSION => TextRule::Format("regular-expression"),
         PATH_OR_EXPRESSION => TextRule::Format("path-or-expression"),

@@ -11,7 +11,7 @@ use trawl_model::{Discovered, Nanodollars};
 use super::address::Receiver;
 use super::expression::shown;
 use super::scope::ScopePlan;
-use super::{PagePlan, PlanError};
+use super::{PagePlan, PlanError, Prefer};
 
 /// Default of `depth`: hops from the seed. Spec S12.
 pub const DEPTH_DEFAULT: u16 = 25;
@@ -55,6 +55,8 @@ pub struct CrawlPlan {
     pub timeout: Option<Duration>,
     /// Which URLs belong to the crawl.
     pub scope: ScopePlan,
+    /// Which URLs are fetched first. Without entries the order is breadth-first.
+    pub prefer: Prefer,
     /// Whether URLs that look like those of a crawler trap are fetched.
     pub follows_traps: bool,
     /// Whether entries have the text of the link that led to their page.

@@ -137,6 +137,7 @@ pub fn cache(enabled: bool, max_age: Option<Duration>) -> CachePlan {
         max_age: max_age.unwrap_or(CACHE_AGE_DEFAULT),
         allow_stale: false,
         skip_browser: false,
+        only: false,
     }
 }
 

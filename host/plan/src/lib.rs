@@ -19,11 +19,13 @@ pub mod fetching;
 mod ignored;
 mod link_rewrite;
 mod made;
+pub mod map;
 mod named;
 mod needs;
 pub mod output;
 mod passwords;
 mod pipeline;
+mod prefer;
 pub mod render;
 mod route_dependent;
 pub mod router;
@@ -55,6 +57,7 @@ pub use named::Named;
 pub use needs::{Effect, Needs, RequestFacts};
 pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
+pub use prefer::Prefer;
 pub use render::{
     ByPath, ClipRect, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };
@@ -179,6 +182,7 @@ impl FetchPlan {
                 max_age: Duration::ZERO,
                 allow_stale: false,
                 skip_browser: false,
+                only: false,
             },
         }
     }
@@ -264,6 +268,9 @@ pub struct CachePlan {
     pub allow_stale: bool,
     /// Whether a stored page may replace one that a browser would render.
     pub skip_browser: bool,
+    /// Whether a page that is not stored fails instead of being fetched. No request can ask for it;
+    /// maps do.
+    pub only: bool,
 }
 
 /// Pages handed in with the request (`/transform`), and what to make of them.

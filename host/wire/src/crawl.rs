@@ -15,7 +15,9 @@ use trawl_plan::crawl::{
     Budget, CrawlPlan, DELAY_MS_MAX, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
-use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
+use trawl_plan::{
+    Allowance, Ignored, PagePlan, Pipeline, PlanError, Prefer, RefusedPage, address, crawl,
+};
 
 use super::body::objects;
 use super::checked_catalog::CheckedCatalog;
@@ -193,7 +195,7 @@ fn store_seeds(stored: &mut Map<String, Value>, seeds: &[PagePlan]) {
 ///
 /// # Errors
 /// A named seed, or every URL of a text, can never be fetched.
-fn valid_seeds(
+pub(crate) fn valid_seeds(
     pages: Vec<Result<PagePlan, RefusedPage>>,
     from_text: bool,
 ) -> Result<Vec<PagePlan>, PlanError> {
@@ -214,7 +216,7 @@ fn valid_seeds(
 }
 
 /// The crawl parameters of one request object, with the checks that do not need the seed.
-struct CrawlParameters {
+pub(crate) struct CrawlParameters {
     /// As they were sent, without those below.
     sent: Crawls,
     budget: Vec<Budget>,
@@ -226,11 +228,12 @@ struct CrawlParameters {
     sitemaps: Vec<String>,
     n_listed: usize,
     webhook: Option<WebhookPlan>,
+    prefer: Prefer,
     in_background: bool,
 }
 
 impl CrawlParameters {
-    fn new(mut sent: Crawls, allowance: &mut Allowance) -> Result<Self, PlanError> {
+    pub(crate) fn new(mut sent: Crawls, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let budget = sent.budget.take().unwrap_or_default();
         // Null is not set.
         let budget = budget.into_iter();
@@ -243,6 +246,7 @@ impl CrawlParameters {
         let n_listed = sitemaps.len();
         let path = sent.sitemap_path.take();
         sitemaps.extend(path.filter(|path| !path.trim().is_empty()));
+        let prefer = sent.prefer.take().map(|list| list.0).unwrap_or_default();
         let webhook = sent.webhooks.take().or(sent.webhook.take());
         Ok(Self {
             budget: crawl::budgets(&budget)?,
@@ -260,12 +264,13 @@ impl CrawlParameters {
             sitemaps,
             n_listed,
             webhook: webhook.as_ref().map(webhook_plan).transpose()?,
+            prefer: Prefer::read(&prefer)?,
             in_background: is_on(sent.run_in_background),
             sent,
         })
     }
 
-    fn plan(
+    pub(crate) fn plan(
         self,
         seed: PagePlan,
         roots: Vec<PagePlan>,
@@ -281,6 +286,7 @@ impl CrawlParameters {
             }),
             budget: self.budget,
             host_limit: sent.host_limit.filter(|limit| *limit > 0),
+            prefer: self.prefer,
             follows_traps: is_on(sent.follow_traps),
             anchors: is_on(sent.anchors),
             fold: Fold {

@@ -16,6 +16,7 @@ pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
         Verb::Scrape if is_crawl => Route::Crawl,
         Verb::Scrape => Route::Scrape,
         Verb::Links => Route::Links,
+        Verb::Map => Route::Map,
         Verb::Screenshot => Route::Screenshot,
         Verb::Unblocker => Route::Unblocker,
         Verb::Pipeline(pipeline) => Route::Pipeline(pipeline),

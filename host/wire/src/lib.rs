@@ -30,6 +30,7 @@ mod headers;
 mod ignored;
 mod integers;
 mod left_out;
+mod map;
 mod output;
 mod pages;
 mod pipeline;
@@ -57,6 +58,9 @@ pub use error::RequestError;
 pub use final_entry::FinalEntry;
 pub use headers::header_value;
 pub use left_out::LeftOut;
+pub use map::{
+    MapAlternate, MapEnd, MapEntry, MapLine, MapRequest, MapStart, ReadSitemap, map_request,
+};
 pub use pages::scrape_plan;
 pub use pipeline::{ShownRequest, shown_request};
 pub use plans::{crawl_plan, plan};

@@ -65,6 +65,7 @@ pub(crate) fn output_plan(
     Ok(match verb {
         Verb::Scrape | Verb::Unblocker | Verb::Pipeline(_) => plan,
         Verb::Links => links_only(plan),
+        Verb::Map => links_for_map(),
         Verb::Screenshot => rendering::screenshot_only(plan, screenshot),
     })
 }
@@ -174,15 +175,27 @@ fn chunking_plan(
     chunking::choose(&name, options, catalog)
 }
 
-/// `/links`: `links` always, `content` always empty.
-fn links_only(plan: OutputPlan) -> OutputPlan {
-    let empty = FormatChoice {
+/// The links of the start page with their texts, and nothing else.
+fn links_for_map() -> OutputPlan {
+    OutputPlan {
+        discover: true,
+        anchors: true,
+        ..OutputPlan::of(no_content())
+    }
+}
+
+fn no_content() -> FormatChoice {
+    FormatChoice {
         name: "empty".to_owned(),
         format: Format::Empty,
         options: Map::new().into(),
-    };
+    }
+}
+
+/// `/links`: `links` always, `content` always empty.
+fn links_only(plan: OutputPlan) -> OutputPlan {
     OutputPlan {
-        formats: vec![empty],
+        formats: vec![no_content()],
         single_format: true,
         links: true,
         chunking: None,

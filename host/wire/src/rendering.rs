@@ -64,7 +64,8 @@ pub(crate) fn screenshot(
 ) -> Result<Option<Picture>, PlanError> {
     // Wrong pixels are refused where they would have no effect, too.
     let clip = request.browser.clip.as_ref().map(clip).transpose()?;
-    let is_named = verb != Verb::Links && names_screenshot(request.outputs.return_format.as_ref());
+    let has_content = !matches!(verb, Verb::Links | Verb::Map);
+    let is_named = has_content && names_screenshot(request.outputs.return_format.as_ref());
     if verb != Verb::Screenshot && !is_named {
         return Ok(None);
     }

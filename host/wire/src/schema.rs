@@ -69,6 +69,11 @@ const REQUESTS: [Request; 12] = [
         r#"{"url": "https://example.com", "limit": 1}"#,
     ),
     request(
+        "MapRequest",
+        Route::Map,
+        r#"{"url": "https://example.com", "query": "install", "limit": 100}"#,
+    ),
+    request(
         "TransformRequest",
         Route::Transform,
         r#"{"data": [{"html": "<h1>Hello</h1>", "url": "https://example.com"}], "return_format": "markdown"}"#,

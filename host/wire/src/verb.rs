@@ -9,6 +9,8 @@ pub enum Verb {
     Scrape,
     /// The links of pages, without content.
     Links,
+    /// The URLs of a site.
+    Map,
     /// Screenshots of pages.
     Screenshot,
     /// Pages in the requested formats, through a browser and the strongest proxy pool.
@@ -23,6 +25,7 @@ impl Verb {
         match self {
             Self::Scrape => "crawl",
             Self::Links => "links",
+            Self::Map => "map",
             Self::Screenshot => "screenshot",
             Self::Unblocker => "unblocker",
             Self::Pipeline(pipeline) => pipeline.name(),

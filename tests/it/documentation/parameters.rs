@@ -11,7 +11,7 @@ use trawl_plan::{Needs, Pipeline};
 use trawl_tests::{Caller, FakeSite, ModelServer, ScriptedReply, TestApp, WatchedBrowser, World};
 
 /// The routes, those first on which most parameters are.
-const ROUTES: [(Route, &str); 9] = [
+const ROUTES: [(Route, &str); 10] = [
     (Route::Scrape, "/scrape"),
     (Route::Crawl, "/crawl"),
     (Route::Transform, "/transform"),
@@ -27,6 +27,7 @@ const ROUTES: [(Route, &str); 9] = [
         "/pipeline/filter-links",
     ),
     (Route::Pipeline(Pipeline::CrawlText), "/pipeline/crawl-text"),
+    (Route::Map, "/map"),
 ];
 /// Requests in flight.
 const AT_ONCE: usize = 4;
@@ -205,7 +206,9 @@ impl Everything {
             Route::Pipeline(Pipeline::CrawlText) => json!({ "text": page }),
             _ => json!({ "url": page }),
         };
-        body["metadata"] = true.into();
+        if route != Route::Map {
+            body["metadata"] = true.into();
+        }
         if is_crawl {
             body["limit"] = 2.into();
         }

@@ -5,7 +5,9 @@ use trawl_parameters::{self as parameters, Route, Shape, step_kind};
 use trawl_plan::Ignored;
 use trawl_plugins::{Plugins, PluginsConfig, Registry};
 use trawl_tests::{World, run_program};
-use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request, scrape_plan, transform_plan};
+use trawl_wire::{
+    PlanContext, RequestDefaults, Verb, crawl_request, map_request, scrape_plan, transform_plan,
+};
 
 use super::{PAGES, blocks};
 
@@ -124,6 +126,14 @@ fn planned(request: &Value, registry: &Registry) -> Option<Result<Ignored, Strin
     if is_of(Route::Crawl) {
         let body = add("url", json!("http://sample.trawl.test/"));
         let plan = crawl_request(body.as_bytes(), Verb::Scrape, context);
+        return Some(
+            plan.map(|plan| plan.ignored)
+                .map_err(|error| error.to_string()),
+        );
+    }
+    if is_of(Route::Map) {
+        let body = add("url", json!("http://sample.trawl.test/"));
+        let plan = map_request(body.as_bytes(), context);
         return Some(
             plan.map(|plan| plan.ignored)
                 .map_err(|error| error.to_string()),

@@ -20,7 +20,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, list, skipped, stored_pages};
+use crate::crawls::{crawl, links, list, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -42,6 +42,7 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
     paths(
         scrape::scrape,
         links::links,
+        map::map,
         screenshot::screenshot,
         unblocker::unblocker,
         unlimited::scrape,

@@ -138,8 +138,8 @@ pub(super) const TAGS: [Tag; 8] = [
     },
     Tag {
         name: "crawls",
-        description: "Crawls: starting them, their state, their pages.",
-        segments: &["crawl", "links"],
+        description: "Crawls: starting them, their state, their pages. Maps of sites.",
+        segments: &["crawl", "links", "map"],
     },
     Tag {
         name: "unlimited",

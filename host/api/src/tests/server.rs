@@ -326,6 +326,10 @@ impl Service for FakeService {
         (7, 0)
     }
 
+    fn is_cached(&self, _plan: &PagePlan) -> bool {
+        false
+    }
+
     fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::SeqCst)
     }

@@ -1,6 +1,6 @@
 //! What holds the URLs of a host back: its cap of pages, and pages of it that wait for their turn.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 
 /// Pages of a host with a delay that are leased at once: one is sent, and the next one waits. More
 /// would only take places from other hosts. Decision D396.
@@ -16,6 +16,8 @@ pub(super) struct Hosts {
     /// Whether each may ask for a delay in its robots.txt.
     may_ask: bool,
     by_name: HashMap<String, Host>,
+    /// Counts up with each URL that is held.
+    n_held: u64,
 }
 
 #[derive(Debug, Default)]
@@ -26,8 +28,9 @@ struct Host {
     n_leased: u64,
     /// Whether its robots.txt asks for a delay, once that is known.
     is_paced: Option<bool>,
-    /// URLs that wait for a place.
-    held: VecDeque<u32>,
+    /// URLs that wait for a place: the entries of `prefer` that each misses, since when it waits,
+    /// and its number.
+    held: BTreeSet<(u8, u64, u32)>,
 }
 
 impl Host {
@@ -43,17 +46,21 @@ impl Hosts {
             are_paced,
             may_ask,
             by_name: HashMap::new(),
+            n_held: 0,
         }
     }
 
     /// Whether no page of a host may be leased now. Then the URL is held until there is a place.
-    pub(super) fn hold_if_full(&mut self, host: &str, n: u32) -> bool {
+    /// Those that miss fewer entries of `prefer` go first.
+    pub(super) fn hold_if_full(&mut self, host: &str, missed: u8, n: u32) -> bool {
         let (most, are_paced, may_ask) = (self.most, self.are_paced, self.may_ask);
+        let since = self.n_held;
+        self.n_held += 1;
         let host = self.host(host);
         let is_paced = are_paced || host.is_paced.unwrap_or(may_ask);
         let is_full = host.is_capped(most) || is_paced && host.n_leased >= PACED_AT_ONCE;
         if is_full {
-            host.held.push_back(n);
+            host.held.insert((missed, since, n));
         }
         is_full
     }
@@ -80,18 +87,22 @@ impl Hosts {
 
     /// The host asks for a delay between requests, or does not. Returns the URLs that need not wait
     /// for their turn.
-    pub(super) fn pace(&mut self, host: &str, is_paced: bool) -> VecDeque<u32> {
+    pub(super) fn pace(&mut self, host: &str, is_paced: bool) -> Vec<u32> {
         let host = self.host(host);
         let was_known = host.is_paced.replace(is_paced).is_some();
         match was_known || is_paced {
-            true => VecDeque::new(),
-            false => std::mem::take(&mut host.held),
+            true => Vec::new(),
+            false => std::mem::take(&mut host.held)
+                .into_iter()
+                .map(number)
+                .collect(),
         }
     }
 
-    /// Removes the URL that waits longest for a place of its host.
+    /// Removes the URL that gets the next place of its host: of those that are preferred most the
+    /// one that waits longest.
     pub(super) fn next_held(&mut self, host: &str) -> Option<u32> {
-        self.by_name.get_mut(host)?.held.pop_front()
+        self.by_name.get_mut(host)?.held.pop_first().map(number)
     }
 
     /// Whether URLs wait for other pages of their host, and not because of its cap.
@@ -105,7 +116,8 @@ impl Hosts {
         let mut urls = Vec::new();
         for host in self.by_name.values_mut() {
             let is_capped = host.is_capped(self.most);
-            urls.extend(host.held.drain(..).map(|n| (n, is_capped)));
+            let held = std::mem::take(&mut host.held).into_iter();
+            urls.extend(held.map(|held| (number(held), is_capped)));
         }
         urls
     }
@@ -113,4 +125,9 @@ impl Hosts {
     fn host(&mut self, host: &str) -> &mut Host {
         self.by_name.entry(host.to_owned()).or_default()
     }
+}
+
+/// The number of a held URL.
+const fn number((_, _, n): (u8, u64, u32)) -> u32 {
+    n
 }

@@ -33,7 +33,8 @@ impl Frontier {
                 self.stop = Some(self.natural_stop());
                 continue;
             };
-            if self.levels.is_blocked(self.table.depth(n)) {
+            let is_by_depth = self.plan.prefer.is_empty();
+            if is_by_depth && self.levels.is_blocked(self.table.depth(n)) {
                 return Lease::Wait;
             }
             if let Some(stop) = self.caps.used_up() {
@@ -112,8 +113,7 @@ impl Frontier {
     fn requeue(&mut self, n: u32) -> bool {
         let is_waiting = self.table.status(n) == UrlStatus::Waiting;
         if is_waiting {
-            let (depth, url) = (self.table.depth(n), self.table.url(n));
-            self.queues.push(n, depth, url);
+            self.push(n);
         }
         is_waiting
     }
@@ -133,9 +133,9 @@ impl Frontier {
     pub(super) fn first_waiting(&mut self) -> Option<u32> {
         while let Some(first) = self.queues.first() {
             let waits = self.table.status(first.n) == UrlStatus::Waiting;
-            if waits && self.table.depth(first.n) == first.depth {
+            if waits && self.table.depth(first.n) == first.rank.depth {
                 let host = scope::host(self.table.url(first.n));
-                if !self.hosts.hold_if_full(host, first.n) {
+                if !self.hosts.hold_if_full(host, first.rank.missed, first.n) {
                     return Some(first.n);
                 }
             }

@@ -3,6 +3,7 @@
 use trawl_model::outcome::CrawlPlace;
 use trawl_model::{Discovered, SkipReason};
 
+use super::queues::Rank;
 use super::scope::{self, Screened};
 use super::state::Frontier;
 use super::table::{Twin, UrlStatus};
@@ -62,7 +63,9 @@ impl Frontier {
                 Ok(()) => UrlStatus::Waiting,
             };
             if let Some(n) = self.insert(url, depth, status) {
+                let before = self.rank(n);
                 self.set_link(n, link);
+                self.push_if_before(n, before);
             }
             return;
         };
@@ -87,7 +90,32 @@ impl Frontier {
                 self.set(n, depth, UrlStatus::Waiting);
                 self.queue(n);
             }
+            // Another link of the same depth may be preferred.
+            UrlStatus::Waiting if depth == self.table.depth(n) && self.prefers_words() => {
+                let (before, known) = (self.rank(n), self.anchors.get(n));
+                let anchor = link.and_then(|link| link.anchor);
+                self.anchors.set(n, anchor);
+                if self.rank(n) < before {
+                    self.set_link(n, link);
+                    self.set(n, depth, UrlStatus::Waiting);
+                    self.push_if_before(n, before);
+                } else {
+                    self.anchors.set(n, known.as_deref());
+                }
+            }
             _ => {}
+        }
+    }
+
+    fn prefers_words(&self) -> bool {
+        !self.plan.prefer.words.is_empty()
+    }
+
+    /// Queues a waiting URL once more, if it goes before where it is now. The other place is
+    /// ignored when it comes up.
+    fn push_if_before(&mut self, n: u32, before: Rank) {
+        if self.table.status(n) == UrlStatus::Waiting && self.rank(n) < before {
+            self.push(n);
         }
     }
 
@@ -142,7 +170,11 @@ impl Frontier {
         CrawlPlace {
             depth: self.table.depth(n),
             referrer: referrer.map(|from| self.table.url(from).to_owned()),
-            anchor: self.anchors.get(n),
+            // With preferred words it is known, whether asked for or not.
+            anchor: match self.plan.anchors || !self.prefers_words() {
+                true => self.anchors.get(n),
+                false => None,
+            },
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The URLs that wait, in the order of leasing: breadth-first, and in the order of discovery within
-//! a depth, without those that `budget` holds back.
+//! The URLs that wait, in the order of leasing: the preferred ones first, breadth-first among
+//! equals, and in the order of discovery within a depth, without those that `budget` holds back.
 //!
 //! The keys of `budget` are prefixes of paths, so they form a tree: above a key is the longest
 //! other key that it begins with. A URL waits at the longest key that its path begins with, and the
@@ -18,10 +18,18 @@ use super::scope::path_of;
 /// The branch of all URLs.
 const ROOT: usize = 0;
 
+/// Which URLs are leased before others; the least ones are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// Entries of `prefer` that it misses; 0 if there are none.
+    pub(super) missed: u8,
+    pub(super) depth: u16,
+}
+
 /// A queued URL; the order is that of leasing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Queued {
-    pub(super) depth: u16,
+    pub(super) rank: Rank,
     /// Counts up with each URL that is queued.
     sequence: u64,
     /// Number of the URL.
@@ -51,9 +59,9 @@ struct Branch {
     pages: u64,
     /// Pages that were leased and not skipped.
     n_taken: u64,
-    /// URLs that no key below applies to, by depth. No queue is empty. A URL that changed its
+    /// URLs that no key below applies to, by rank. No queue is empty. A URL that changed its
     /// status stays here and is ignored when it comes up.
-    own: BTreeMap<u16, VecDeque<(u64, u32)>>,
+    own: BTreeMap<Rank, VecDeque<(u64, u32)>>,
     /// First URLs of the branches directly below, with these branches.
     below: BTreeSet<(Queued, usize)>,
     /// The first URL that the branch above may lease.
@@ -78,9 +86,9 @@ impl Branch {
     }
 
     fn own_first(&self) -> Option<Queued> {
-        let (&depth, queue) = self.own.first_key_value()?;
+        let (&rank, queue) = self.own.first_key_value()?;
         let &(sequence, n) = queue.front()?;
-        Some(Queued { depth, sequence, n })
+        Some(Queued { rank, sequence, n })
     }
 
     /// What `first` should be.
@@ -119,12 +127,12 @@ impl Queues {
         }
     }
 
-    /// Adds a URL behind the others of its depth.
-    pub(super) fn push(&mut self, n: u32, depth: u16, url: &str) {
+    /// Adds a URL behind the others of its rank.
+    pub(super) fn push(&mut self, n: u32, rank: Rank, url: &str) {
         let at = self.branch_of(url);
         let sequence = self.n_queued;
         self.n_queued += 1;
-        let queue = self.branches[at].own.entry(depth).or_default();
+        let queue = self.branches[at].own.entry(rank).or_default();
         queue.push_back((sequence, n));
         if queue.len() == 1 {
             self.show(at);

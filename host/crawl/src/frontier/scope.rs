@@ -17,7 +17,7 @@ const HOSTS_MAX: usize = 4_096;
 
 /// The scope of one crawl.
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     plan: Arc<CrawlPlan>,
     seed_hosts: SeedHosts,
     /// Verdicts by host with port.
@@ -121,7 +121,7 @@ pub(super) fn host(url: &str) -> &str {
 }
 
 impl Scope {
-    pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
+    pub(crate) fn new(plan: Arc<CrawlPlan>) -> Self {
         let mut scope = Self {
             seed_hosts: SeedHosts::default(),
             known: HashMap::new(),
@@ -139,7 +139,7 @@ impl Scope {
     }
 
     /// Adds the host of a URL to those of the seeds.
-    pub(super) fn widen(&mut self, url: &Url) {
+    pub(crate) fn widen(&mut self, url: &Url) {
         self.add_seed_host(url.as_str());
         self.known.clear();
     }
@@ -158,7 +158,7 @@ impl Scope {
     }
 
     /// Checks whether an absolute, normalised URL is in scope.
-    pub(super) fn check(&mut self, url: &str) -> Result<(), SkipReason> {
+    pub(crate) fn check(&mut self, url: &str) -> Result<(), SkipReason> {
         let Some(Parts { authority, path }) = parts(url) else {
             return Err(SkipReason::Scheme);
         };

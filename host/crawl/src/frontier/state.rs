@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use trawl_model::{SkipReason, StopReason, UrlRow};
+use trawl_plan::Prefer;
 use trawl_plan::crawl::CrawlPlan;
 
 use super::caps::Caps;
@@ -10,11 +11,12 @@ use super::folds::Folds;
 use super::hosts::Hosts;
 use super::lease::Counts;
 use super::levels::Levels;
-use super::queues::Queues;
+use super::queues::{Queues, Rank};
 use super::scope::{self, Scope};
 use super::table::{Table, Twin, UrlStatus};
 use super::texts::Texts;
 use super::traps::Traps;
+use crate::words::{are_forms, words};
 
 /// The URLs of one crawl and their status.
 #[derive(Debug)]
@@ -208,7 +210,26 @@ impl Frontier {
 
     pub(super) fn queue(&mut self, n: u32) {
         self.levels.n_waiting += 1;
-        self.queues.push(n, self.table.depth(n), self.table.url(n));
+        self.push(n);
+    }
+
+    /// Puts a URL that is counted as waiting into its queue.
+    pub(super) fn push(&mut self, n: u32) {
+        let rank = self.rank(n);
+        self.queues.push(n, rank, self.table.url(n));
+    }
+
+    /// Which URLs are leased before this one.
+    pub(super) fn rank(&self, n: u32) -> Rank {
+        let prefer = &self.plan.prefer;
+        let missed = match prefer.is_empty() {
+            true => 0,
+            false => missed(prefer, self.table.url(n), self.anchors.get(n).as_deref()),
+        };
+        Rank {
+            missed,
+            depth: self.table.depth(n),
+        }
     }
 
     /// Counts a page.
@@ -217,6 +238,15 @@ impl Frontier {
         self.queues.take(self.table.url(n));
         self.hosts.take(scope::host(self.table.url(n)));
     }
+}
+
+/// Entries of `prefer` that a URL with this link misses.
+fn missed(prefer: &Prefer, url: &str, anchor: Option<&str>) -> u8 {
+    let found: Vec<String> = anchor.map(words).into_iter().flatten().collect();
+    let is_missed = |term: &&String| !found.iter().any(|word| are_forms(word, term));
+    let words_missed = prefer.words.iter().filter(is_missed).count();
+    let all = words_missed + prefer.paths_missed(scope::path_of(url));
+    u8::try_from(all).unwrap_or(u8::MAX)
 }
 
 fn is_claimed(claims: &[(u32, u32)], n: u32) -> bool {

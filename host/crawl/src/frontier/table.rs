@@ -108,7 +108,7 @@ pub(super) struct Table {
 }
 
 /// The key of a URL: without its scheme, because `http` and `https` URLs are the same page.
-fn key(url: &str) -> &str {
+pub(crate) fn key(url: &str) -> &str {
     let rest = url
         .strip_prefix("http")
         .map(|rest| rest.strip_prefix('s').unwrap_or(rest));

@@ -7,16 +7,17 @@ use url::Url;
 
 use trawl_model::outcome::CrawlPlace;
 use trawl_model::{Discovered, Nanodollars, SkipReason, StopReason, UrlRow, UrlState};
-use trawl_plan::Allowance;
 use trawl_plan::crawl::{Budget, CrawlPlan, Fold, SitemapPlan};
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::testing::page_plan;
+use trawl_plan::{Allowance, Prefer};
 
 use super::scope::{Scope, Screened};
 use super::{Frontier, Lease, Leased, seeds};
 
 mod folding;
 mod hosts;
+mod preferred;
 
 pub(crate) fn plan(seed: &str) -> CrawlPlan {
     CrawlPlan {
@@ -27,6 +28,7 @@ pub(crate) fn plan(seed: &str) -> CrawlPlan {
         depth: 25,
         budget: Vec::new(),
         host_limit: None,
+        prefer: Prefer::default(),
         follows_traps: false,
         anchors: false,
         fold: Fold::default(),

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout_at;
 
 use trawl_model::{Cause, PageFailure};
-use trawl_net::fetch::Fetcher;
+use trawl_net::fetch::{CookieJar, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
 use trawl_plan::{FetchPlan, PagePlan, RouterMode};
@@ -127,6 +127,12 @@ impl Routing {
     /// The admission of a page with this plan, without rules of its run.
     pub fn admission(&self, plan: &FetchPlan) -> Admission {
         Admission::new(&self.robots, plan)
+    }
+
+    /// Whether the page cache has a page that any caller would be answered with by plain HTTP, of
+    /// whatever age.
+    pub fn is_cached(&self, plan: &PagePlan) -> bool {
+        self.own.is_cached(plan, &CookieJar::new())
     }
 
     /// Gets a page from our own stack, from providers after it failed, or from providers first.

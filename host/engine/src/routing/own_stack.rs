@@ -231,7 +231,7 @@ impl OwnStack {
 
     /// Whether the cache has the page from plain HTTP and the plan takes that one.
     fn has_plain_copy(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
-        plan.fetch.cache.skip_browser && self.is_cached(plan, client)
+        plan.fetch.cache.skip_browser && self.is_cached(plan, client.jar)
     }
 
     /// Why the page is expected to need a browser, judging by the last pages of its host.

@@ -17,7 +17,7 @@ use trawl_model::memory::MemoryShare;
 use trawl_model::urls;
 use trawl_plan::Exit;
 
-pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
+pub use file::{Alternate, FILE_BYTES_MAX, SitemapPage, URL_BYTES_MAX};
 
 use crate::fetch::{Get, GetLimits};
 use crate::politeness::RequestPace;
@@ -44,6 +44,17 @@ pub struct Sitemaps {
     get: Arc<dyn Get>,
     robots: Arc<Robots>,
     exit: Exit,
+}
+
+/// Some pages of one file, in its order. A file without pages has one batch without any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SitemapBatch {
+    /// The file.
+    pub file: Url,
+    /// The pages, their URLs absolute.
+    pub pages: Vec<SitemapPage>,
+    /// Why the file could not be fetched.
+    pub fault: Option<String>,
 }
 
 /// The result of reading sitemaps.
@@ -95,9 +106,9 @@ impl Sitemaps {
         }
     }
 
-    /// Reads these sitemaps and those that they name, and sends their URLs in batches, in the order
-    /// of the files. Requests to one host follow `pace`. Ends early when the receiver is dropped.
-    /// The files take from the account's memory.
+    /// Reads these sitemaps and those that they name, and sends their pages in batches, in the
+    /// order of the files. Requests to one host follow `pace`. Ends early when the receiver is
+    /// dropped. The files take from the account's memory.
     ///
     /// A nested sitemap is read only if it is on a host of `starts` (with or without `www.`), so
     /// that a site cannot direct requests to other hosts.
@@ -106,11 +117,10 @@ impl Sitemaps {
         starts: Vec<Url>,
         pace: RequestPace,
         account: &MemoryShare,
-        batches: Sender<Vec<String>>,
+        batches: Sender<SitemapBatch>,
     ) -> Summary {
         let mut summary = Summary::default();
         let hosts: HashSet<String> = starts.iter().filter_map(host).collect();
-        let turns = Turns::of_process();
         let mut seen = HashSet::new();
         let mut queue = VecDeque::new();
         for url in starts {
@@ -121,21 +131,20 @@ impl Sitemaps {
             let body = match self.fetch(account, &url, limits).await {
                 Ok(body) => body,
                 Err(reason) => {
-                    summary.add_fault(url, reason);
+                    summary.add_fault(&url, &reason);
+                    let batch = SitemapBatch::fault(url, reason);
+                    if batches.send(batch).await.is_err() {
+                        return summary;
+                    }
                     continue;
                 }
             };
             summary.n_files += 1;
             let mut file = Some(File::new(body));
+            let mut has_pages = false;
             while let Some(current) = file.take() {
-                // Parsing blocks its thread; waiting for room in the channel does not.
-                let turn = turns.take(account.account()).await;
-                let base = url.clone();
-                let step = spawn_blocking(move || {
-                    let _turn = turn;
-                    step(current, &base)
-                });
-                let Ok(Some((next, mut batch, children))) = step.await else {
+                let stepped = step_on_a_thread(account, current, &url).await;
+                let Some((next, mut pages, children)) = stepped else {
                     break;
                 };
                 file = Some(next);
@@ -144,14 +153,21 @@ impl Sitemaps {
                         enqueue(&mut queue, &mut seen, child, depth + 1, &mut summary);
                     }
                 }
-                summary.count(&mut batch);
-                if !batch.is_empty() && batches.send(batch).await.is_err() {
+                summary.count(&mut pages);
+                let is_empty = pages.is_empty();
+                has_pages |= !is_empty;
+                let batch = SitemapBatch::of(&url, pages);
+                if !is_empty && batches.send(batch).await.is_err() {
                     return summary;
                 }
                 if summary.n_entries == ENTRIES_MAX {
                     summary.is_cut = true;
                     return summary;
                 }
+            }
+            let batch = SitemapBatch::of(&url, Vec::new());
+            if !has_pages && batches.send(batch).await.is_err() {
+                return summary;
             }
         }
         summary
@@ -183,34 +199,81 @@ impl Sitemaps {
     }
 }
 
+impl SitemapBatch {
+    fn of(file: &Url, pages: Vec<SitemapPage>) -> Self {
+        Self {
+            file: file.clone(),
+            pages,
+            fault: None,
+        }
+    }
+
+    fn fault(file: Url, reason: String) -> Self {
+        Self {
+            file,
+            pages: Vec::new(),
+            fault: Some(reason),
+        }
+    }
+}
+
 impl Summary {
     /// Counts the URLs of a batch, and cuts it at the limit.
-    fn count(&mut self, batch: &mut Vec<String>) {
+    fn count(&mut self, batch: &mut Vec<SitemapPage>) {
         let room = ENTRIES_MAX - self.n_entries;
         self.is_cut |= batch.len() > room;
         batch.truncate(room);
         self.n_entries += batch.len();
     }
 
-    fn add_fault(&mut self, url: Url, reason: String) {
+    fn add_fault(&mut self, url: &Url, reason: &str) {
         tracing::debug!(sitemap.url = %url, reason, "a sitemap could not be fetched");
         if self.faults.len() < FAULTS_MAX {
-            self.faults.push((url, reason));
+            self.faults.push((url.clone(), reason.to_owned()));
         }
     }
 }
 
+/// [`step`], on a thread that may block; waiting for room in the channel does not.
+async fn step_on_a_thread(
+    account: &MemoryShare,
+    file: File,
+    base: &Url,
+) -> Option<(File, Vec<SitemapPage>, Vec<Url>)> {
+    let turn = Turns::of_process().take(account.account()).await;
+    let base = base.clone();
+    let stepping = spawn_blocking(move || {
+        let _turn = turn;
+        step(file, &base)
+    });
+    stepping.await.ok().flatten()
+}
+
 /// The next pages and sitemaps that a file names, as absolute URLs, and the rest of the file.
-fn step(mut file: File, base: &Url) -> Option<(File, Vec<String>, Vec<Url>)> {
+fn step(mut file: File, base: &Url) -> Option<(File, Vec<SitemapPage>, Vec<Url>)> {
     let entries = file.step(BATCH_ENTRIES)?;
     let (mut pages, mut sitemaps) = (Vec::with_capacity(entries.len()), Vec::new());
     for entry in entries {
         match entry {
-            SitemapEntry::Page(page) => pages.extend(absolute(base, &page).map(String::from)),
+            SitemapEntry::Page(page) => pages.extend(absolute_page(base, page)),
             SitemapEntry::Sitemap(child) => sitemaps.extend(absolute(base, &child)),
         }
     }
     Some((file, pages, sitemaps))
+}
+
+/// The page with absolute URLs. Alternates that are no pages are left out.
+fn absolute_page(base: &Url, page: SitemapPage) -> Option<SitemapPage> {
+    let url = absolute(base, &page.url)?.into();
+    let alternates = page.alternates.into_iter().filter_map(|alternate| {
+        let url = absolute(base, &alternate.url)?.into();
+        Some(Alternate { url, ..alternate })
+    });
+    Some(SitemapPage {
+        url,
+        last_modified: page.last_modified,
+        alternates: alternates.collect(),
+    })
 }
 
 /// Queues a file once, unless it is nested too deeply or there are too many.

@@ -79,15 +79,15 @@ fn index(files: &[&str]) -> String {
 
 /// The summary and all URLs of these sitemaps.
 async fn read(web: &Arc<Web>, starts: &[&str]) -> (Summary, Vec<String>) {
-    let (sender, mut batches) = mpsc::channel::<Vec<String>>(2);
+    let (sender, mut batches) = mpsc::channel::<SitemapBatch>(2);
     let account = MemoryBudget::unlimited().share("account");
     let sitemaps = sitemaps(web);
     let starts = starts.iter().map(|start| url(start)).collect();
     let take = async {
         let mut all = Vec::new();
         while let Some(batch) = batches.recv().await {
-            assert!(batch.len() <= BATCH_ENTRIES + 1);
-            all.extend(batch);
+            assert!(batch.pages.len() <= BATCH_ENTRIES + 1);
+            all.extend(batch.pages.into_iter().map(|page| page.url));
         }
         all
     };
@@ -159,6 +159,50 @@ async fn an_index_is_followed_in_its_order_and_each_file_read_once() {
     );
     assert_eq!(summary.faults, [gone]);
     assert_eq!(web.requested().len(), 4);
+}
+
+#[tokio::test]
+async fn every_file_is_told_with_its_pages_or_its_fault() {
+    let page = r#"<urlset><url><loc>/en</loc><lastmod>2026-01-02</lastmod>
+        <xhtml:link rel="alternate" hreflang="de" href="/de"/>
+        <xhtml:link rel="alternate" hreflang="it" href="mailto:x@a.example"/></url></urlset>"#;
+    let web = Web::new(&[
+        (
+            "http://a.example/i.xml",
+            index(&["/pages.xml", "/gone.xml", "/set.xml", "/empty.xml"]),
+        ),
+        ("http://a.example/pages.xml", page.to_owned()),
+        ("http://a.example/set.xml", set(&[])),
+        ("http://a.example/empty.xml", String::new()),
+    ]);
+    let (sender, mut batches) = mpsc::channel::<SitemapBatch>(16);
+    let account = MemoryBudget::unlimited().share("account");
+    let starts = vec![url("http://a.example/i.xml")];
+    let sitemaps = sitemaps(&web);
+    sitemaps
+        .read(starts, RequestPace::default(), &account, sender)
+        .await;
+    let mut told: Vec<SitemapBatch> = Vec::new();
+    while let Some(batch) = batches.recv().await {
+        told.push(batch);
+    }
+    let file = |name: &str| url(&format!("http://a.example/{name}.xml"));
+    let page = SitemapPage {
+        url: "http://a.example/en".to_owned(),
+        last_modified: Some("2026-01-02".to_owned()),
+        alternates: vec![Alternate {
+            language: Some("de".to_owned()),
+            url: "http://a.example/de".to_owned(),
+        }],
+    };
+    let expected = [
+        SitemapBatch::of(&file("i"), Vec::new()),
+        SitemapBatch::of(&file("pages"), vec![page]),
+        SitemapBatch::fault(file("gone"), "the site answered 404".to_owned()),
+        SitemapBatch::of(&file("set"), Vec::new()),
+        SitemapBatch::of(&file("empty"), Vec::new()),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[tokio::test]
@@ -251,11 +295,11 @@ async fn reading_ends_when_the_receiver_is_dropped() {
         ("http://a.example/1.txt", text),
         ("http://a.example/2.txt", String::new()),
     ]);
-    let (sender, mut batches) = mpsc::channel::<Vec<String>>(1);
+    let (sender, mut batches) = mpsc::channel::<SitemapBatch>(1);
     let account = MemoryBudget::unlimited().share("account");
     let sitemaps = sitemaps(&web);
     let starts = vec![url("http://a.example/1.txt"), url("http://a.example/2.txt")];
-    let take_one = async move { batches.recv().await.map(|batch| batch.len()) };
+    let take_one = async move { batches.recv().await.map(|batch| batch.pages.len()) };
     let (summary, first) = tokio::join!(
         sitemaps.read(starts, RequestPace::default(), &account, sender),
         take_one

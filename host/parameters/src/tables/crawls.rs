@@ -17,6 +17,8 @@ use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;
+const SITES: Routes = Routes::SITES;
+const MAP: Routes = Routes::MAP;
 /// These return the joined result, so they cannot run in the background.
 const JOINED: Routes = Routes::QA.and(Routes::FILTER_LINKS);
 /// The range of the number of pages in flight.
@@ -84,9 +86,10 @@ parameters! {
 
     limit: u64 = new(
         count("pages"),
-        CRAWLS,
+        SITES,
         NOTHING,
-        "Maximum number of pages, failed ones included; 0 means no limit.",
+        "Maximum number of pages, failed ones included; 0 means no limit. On `/map` of URLs, at \
+         most 100,000.",
     )
     .default("0")
     .mistaken(&["max_pages", "page_limit", "max_results"])
@@ -137,7 +140,7 @@ parameters! {
     .option(MAX_COST);
     delay: Millis = new(
         time::AT_MOST_A_MINUTE,
-        CRAWLS,
+        SITES,
         NOTHING,
         "Minimum time between two requests to a host, at most 60 seconds; above 0 they are serial.",
     )
@@ -157,22 +160,22 @@ parameters! {
     .option(CommandOption::new("--concurrency", "N"));
     crawl_timeout: Seconds = new(
         time::SECONDS,
-        CRAWLS,
+        SITES,
         NOTHING,
         "Maximum duration of the whole crawl; 0 means no limit.",
     )
-    .default("no limit")
+    .default("no limit; 60 s on `/map`, where it is at most 600 s")
     .example("{\"secs\": 600, \"nanos\": 0}");
-    subdomains: bool = switch(CRAWLS, NOTHING, "Follows links to subdomains.")
+    subdomains: bool = switch(SITES, NOTHING, "Follows links to subdomains.")
         .option(CommandOption::switch("--subdomains"));
     tld: bool = switch(
-        CRAWLS,
+        SITES,
         NOTHING,
         "Follows links to the same name under other public suffixes.",
     );
     // Decision D241.
     below_seed: bool = switch(
-        CRAWLS,
+        SITES,
         NOTHING,
         "On the hosts of the seeds, follows only links in the directory of a seed or below it: of \
          `/docs/intro` those that begin with `/docs/`.",
@@ -204,7 +207,7 @@ parameters! {
             Shape::List(&Shape::Text(texts::HOST_OR_EXPRESSION)),
             Shape::Switch,
         ]),
-        CRAWLS,
+        SITES,
         NOTHING,
         "Other hosts that belong to the crawl, at most 10,000; `true` or `\"*\"` means all hosts.",
     )
@@ -212,7 +215,7 @@ parameters! {
     .example("[\"docs.example.org\"]");
     blacklist: List<String> = new(
         Shape::List(&Shape::Text(texts::PATH_OR_EXPRESSION)),
-        CRAWLS,
+        SITES,
         NOTHING,
         "Paths to exclude, at most 10,000; takes precedence over `whitelist`.",
     )
@@ -222,7 +225,7 @@ parameters! {
     .option(patterns("--exclude"));
     whitelist: List<String> = new(
         Shape::List(&Shape::Text(texts::PATH_OR_EXPRESSION)),
-        CRAWLS,
+        SITES,
         NOTHING,
         "Paths to crawl, at most 10,000; all others are excluded.",
     )
@@ -230,12 +233,28 @@ parameters! {
     .mistaken(&["include", "include_paths", "allow"])
     .example("[\"/docs\"]")
     .option(patterns("--include"));
+    prefer: List<String> = new(
+        Shape::List(&Shape::Text(texts::PATH_OR_WORD)),
+        CRAWLS,
+        NOTHING,
+        "What is fetched first: URLs of which the path begins with one of these, or the text of the \
+         link to it has one of these words; those with most of them before others, then those with \
+         fewer hops. At most 32.",
+    )
+    .default("[]; the order is that of hops")
+    .mistaken(&["priority", "prioritize"])
+    .example("[\"/docs\", \"install\"]")
+    .option(
+        CommandOption::new("--prefer", "PATTERN")
+            .note("May be repeated")
+            .default(""),
+    );
     sitemap: bool = switch(CRAWLS, NOTHING, "Seeds the queue from the sitemap.")
         .option(CommandOption::switch("--sitemap"));
-    sitemap_only: bool = switch(CRAWLS, NOTHING, "Fetches only the pages of the sitemap.");
+    sitemap_only: bool = switch(SITES, NOTHING, "Fetches only the pages of the sitemap.");
     sitemap_path: String = new(
         Shape::Text(texts::PATH_OR_URL),
-        CRAWLS,
+        SITES,
         NOTHING,
         "Location of the sitemap.",
     )
@@ -244,12 +263,37 @@ parameters! {
     .example("\"/sitemap.xml\"");
     sitemaps: List<String> = new(
         Shape::List(&Shape::Text(texts::PATH_OR_URL)),
-        CRAWLS,
+        SITES,
         NOTHING,
         "Locations of several sitemaps.",
     )
     .default("[]")
     .example("[\"/sitemap.xml\"]");
+    query: String = new(
+        Shape::Text("words"),
+        MAP,
+        NOTHING,
+        "What the URLs are ordered by: how well the words of their paths and of the links to them \
+         match these. At most 1,000 bytes.",
+    )
+    .default("the order in which they are found")
+    .mistaken(&["search"])
+    .example("\"install linux\"")
+    .option(CommandOption::new("--query", "WORDS"));
+    words: List<String> = new(
+        Shape::List(&Shape::Text("word")),
+        MAP,
+        NOTHING,
+        "Keeps only URLs of which the path, or the text of a link to it, has one of these words; at \
+         most 100.",
+    )
+    .default("[]")
+    .example("[\"guide\", \"manual\"]")
+    .option(
+        CommandOption::new("--word", "WORD")
+            .note("May be repeated")
+            .default(""),
+    );
     run_in_background: bool = switch(
         CRAWLS.without(JOINED),
         NOTHING,

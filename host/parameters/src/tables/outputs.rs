@@ -12,8 +12,9 @@ use crate::row::{Object, Parameter, Range, Shape};
 use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
-const ALL: Routes = Routes::ALL;
-const PAGES: Routes = Routes::PAGES;
+/// `/map` returns URLs, not what is on pages.
+const ALL: Routes = Routes::ALL.without(Routes::MAP);
+const PAGES: Routes = Routes::PAGES.without(Routes::MAP);
 const CONTENT: Routes = Routes::CONTENT;
 
 const PLUGINS: Shape = Shape::Map(

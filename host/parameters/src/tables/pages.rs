@@ -21,7 +21,7 @@ const PAGES: Routes = Routes::PAGES;
 /// cookies.
 const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
 /// `/screenshot` and `/unblocker` always use a browser.
-const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::CRAWLS);
+const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::SITES);
 
 const ENGINES: [Choice; 3] = choices(&fetching::ENGINES);
 const POOLS: [Choice; 3] = choices(&fetching::POOLS);
@@ -266,7 +266,7 @@ parameters! {
     .mistaken(&["proxy_type", "proxy_pool", "premium_proxy"])
     .example("\"isp\"");
     respect_robots: bool = switch(PAGES, NOTHING, "Whether robots.txt and `nofollow` are obeyed.")
-        .default("true in a crawl, else false")
+        .default("true in a crawl or a map, else false")
         .mistaken(&["robots", "obey_robots", "respect_robots_txt", "ignore_robots"])
         .option(IGNORE_ROBOTS);
     cache: CacheForm = new(

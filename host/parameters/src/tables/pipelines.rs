@@ -50,7 +50,7 @@ parameters! {
         "The task in words: a question, labels or a search query. `extract-qa`, `label` and \
          `filter-links` use it without a model too.",
     )
-    .mistaken(&["query", "question", "instruction"])
+    .mistaken(&["question", "instruction"])
     .example("\"opening hours\"");
     model: String = new(
         Shape::Text("name of the configured model"),

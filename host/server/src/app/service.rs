@@ -93,6 +93,10 @@ impl Service for App {
         self.begin(run).scrape(pages, order)
     }
 
+    fn is_cached(&self, plan: &PagePlan) -> bool {
+        self.page_engine.routing.is_cached(plan)
+    }
+
     fn transform(
         &self,
         run: NewRun,

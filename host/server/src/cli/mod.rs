@@ -5,6 +5,7 @@ mod crawl;
 mod engine_args;
 mod environment;
 mod listen;
+mod map;
 mod output_args;
 mod parameters;
 pub mod plugin;
@@ -39,6 +40,8 @@ enum Command {
     Transform(transform::TransformArgs),
     /// Crawl a site to a file, a folder or a pipe; needs no server.
     Crawl(crawl::CrawlArgs),
+    /// List the URLs of a site without fetching its pages; needs no server.
+    Map(map::MapArgs),
     /// Manage accounts: keys, top-ups, seats, statements.
     Account(account::AccountArgs),
     /// Show the current prices, or their history.
@@ -78,6 +81,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Scrape(args) => runtime()?.block_on(scrape::run(args)),
         Command::Transform(args) => transform::run(args),
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
+        Command::Map(args) => runtime()?.block_on(map::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),

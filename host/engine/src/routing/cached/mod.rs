@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use trawl_model::clock::Timestamp;
-use trawl_net::fetch::{Caller, Condition, FetchError, Fetched, Redirect};
+use trawl_model::{Cause, PageFailure};
+use trawl_net::fetch::{Caller, Condition, CookieJar, FetchError, Fetched, Redirect};
 use trawl_net::politeness::Owner;
 use trawl_plan::{FetchPlan, PagePlan};
 
@@ -21,7 +22,7 @@ use super::cache_write::CacheWrite;
 use super::clock::PageClock;
 use super::own_http::{HttpRequest, Target};
 use super::own_stack::OwnStack;
-use super::{Admission, CacheOutcome, Client, Visit};
+use super::{Admission, CacheOutcome, Visit};
 use crate::cache::{self, Key, PageCache, StoredPage};
 
 /// Name of the route in a page's key: a rendered page would be another page.
@@ -73,7 +74,9 @@ impl OwnStack {
             owner: Owner::of(client.owner),
             condition: None,
         };
+        let is_fetched = !plan.fetch.cache.only;
         let Some(lookup) = self.lookup(request) else {
+            fetched_if(is_fetched)?;
             let fetched = Box::pin(self.http.fetch(request, clock)).await?;
             return Ok(CachedFetch::fresh(fetched, None));
         };
@@ -85,6 +88,7 @@ impl OwnStack {
         let stored = lookup.cache.find(&lookup.key).await;
         let Some(stored) = stored.filter(|stored| stored.matches(&lookup.request)) else {
             drop(lease);
+            fetched_if(is_fetched)?;
             let fetched = Box::pin(self.http.fetch(request, clock)).await?;
             count("miss");
             return Ok(lookup.fresh(fetched));
@@ -190,10 +194,10 @@ impl OwnStack {
     }
 
     /// Whether the cache has a page that this request would be answered with, if it is valid.
-    pub(super) fn is_cached(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
+    pub(super) fn is_cached(&self, plan: &PagePlan, jar: &CookieJar) -> bool {
         let (url, plan) = (&plan.url, &plan.fetch);
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled);
-        let headers = self.fetcher.impersonal(url, plan, true, client.jar);
+        let headers = self.fetcher.impersonal(url, plan, true, jar);
         let found = cache.zip(headers);
         found.is_some_and(|(cache, headers)| {
             let key = key(url, &headers, plan);
@@ -231,6 +235,20 @@ impl OwnStack {
             request: headers,
             key,
         })
+    }
+}
+
+/// Whether a page that is not stored is fetched.
+///
+/// # Errors
+/// It is not.
+fn fetched_if(is_fetched: bool) -> Result<(), FetchError> {
+    match is_fetched {
+        true => Ok(()),
+        false => Err(FetchError::Refused(PageFailure::new(
+            Cause::Internal,
+            "the page is not in the page cache any more",
+        ))),
     }
 }
 

@@ -20,13 +20,19 @@ fn sitemap() {
 fn check(body: &[u8]) {
     let found = entries(body, 1_000);
     for entry in &found {
-        let (SitemapEntry::Page(url) | SitemapEntry::Sitemap(url)) = entry;
+        let url = match entry {
+            SitemapEntry::Page(page) => &page.url,
+            SitemapEntry::Sitemap(url) => url,
+        };
         assert!(
             !url.is_empty() && url.len() <= URL_BYTES_MAX,
             "{} bytes",
             url.len()
         );
-        assert_eq!(url, url.trim());
+        assert_eq!(*url, url.trim());
+        if let SitemapEntry::Page(page) = entry {
+            assert!(page.alternates.len() <= ALTERNATES_MAX);
+        }
     }
     assert_eq!(found, entries(body, 1), "in steps of one");
     if body.starts_with(&[0x1f, 0x8b]) {

@@ -15,14 +15,50 @@ use super::utf8::Utf8;
 pub const FILE_BYTES_MAX: u64 = 50 * 1024 * 1024;
 /// Bytes of one URL: the protocol says 2,048, which some sites exceed.
 pub const URL_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of a `lastmod`: the longest date and time of the protocol has half as many.
+const LAST_MODIFIED_BYTES_MAX: usize = 64;
+/// Alternates of one page: about as many languages as a site may have.
+const ALTERNATES_MAX: usize = 200;
+/// Bytes of an `hreflang`: longer than any tag of a language (RFC 5646, section 4.4.1).
+const LANGUAGE_BYTES_MAX: usize = 64;
 /// Events or lines after which a step ends whatever it found, so that no step takes long.
 const STEP_EVENTS: usize = 50_000;
+
+/// A page that a file lists, as written there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SitemapPage {
+    /// Its URL.
+    pub url: String,
+    /// `lastmod`: when it last changed, a date or a date and time of W3C; not checked.
+    pub last_modified: Option<String>,
+    /// The same page in other languages, or for other devices.
+    pub alternates: Vec<Alternate>,
+}
+
+/// Another version of a page: `<xhtml:link rel="alternate">`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternate {
+    /// `hreflang`; `None` if it is for another device, not in another language.
+    pub language: Option<String>,
+    /// Its URL.
+    pub url: String,
+}
+
+impl SitemapPage {
+    /// A page of which only the URL is known.
+    pub(super) fn at(url: String) -> Self {
+        Self {
+            url,
+            ..Self::default()
+        }
+    }
+}
 
 /// An entry of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SitemapEntry {
     /// A page.
-    Page(String),
+    Page(SitemapPage),
     /// Another sitemap.
     Sitemap(String),
 }
@@ -45,8 +81,17 @@ struct Xml {
     depth: usize,
     /// The open entry, and its depth.
     entry: Option<(EntryKind, usize)>,
-    /// Text of the open `loc` or `link`.
-    url: Option<String>,
+    /// The open `loc`, `link` or `lastmod`, and its text.
+    text: Option<(Part, String)>,
+    /// The page of the open `<url>`; its URL is empty until it is known.
+    page: SitemapPage,
+}
+
+/// What the text of an element says about its entry.
+#[derive(Clone, Copy)]
+enum Part {
+    Url,
+    LastModified,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,7 +172,7 @@ fn text_line(source: &mut Source, found: &mut Vec<SitemapEntry>) -> Option<()> {
     let url = line.trim_start_matches('\u{feff}').trim();
     let is_url = url.starts_with("http://") || url.starts_with("https://");
     if is_url && url.len() <= URL_BYTES_MAX {
-        found.push(SitemapEntry::Page(url.to_owned()));
+        found.push(SitemapEntry::Page(SitemapPage::at(url.to_owned())));
     }
     Some(())
 }
@@ -156,7 +201,8 @@ impl Xml {
             buffer: Vec::new(),
             depth: 0,
             entry: None,
-            url: None,
+            text: None,
+            page: SitemapPage::default(),
         }
     }
 
@@ -164,7 +210,10 @@ impl Xml {
     fn step(&mut self, found: &mut Vec<SitemapEntry>) -> Option<()> {
         self.buffer.clear();
         let mut buffer = std::mem::take(&mut self.buffer);
-        let event = self.reader.read_event_into(&mut buffer).ok()?;
+        let Ok(event) = self.reader.read_event_into(&mut buffer) else {
+            self.end_page(found);
+            return None;
+        };
         let is_over = matches!(event, Event::Eof);
         match event {
             Event::Start(element) => {
@@ -181,7 +230,8 @@ impl Xml {
             Event::CData(text) => self.push(&text),
             Event::GeneralRef(reference) => self.push_reference(&reference),
             // A document type is ignored, whatever it declares.
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Eof => {}
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+            Event::Eof => self.end_page(found),
         }
         self.buffer = buffer;
         (!is_over).then_some(())
@@ -197,8 +247,10 @@ impl Xml {
             _ => None,
         };
         if let Some(kind) = kind {
+            // An entry that was not closed ends here.
+            self.end_page(found);
             self.entry = Some((kind, self.depth));
-            self.url = None;
+            self.text = None;
             return;
         }
         let Some((kind, depth)) = self.entry else {
@@ -210,11 +262,17 @@ impl Xml {
         match (kind, name.as_ref()) {
             // `image:loc` and the like are nested deeper; an unclosed URL ends here.
             (EntryKind::Url | EntryKind::Sitemap, "loc") | (EntryKind::Item, "link") => {
-                self.url = Some(String::new());
+                self.text = Some((Part::Url, String::new()));
+            }
+            (EntryKind::Url, "lastmod") => self.text = Some((Part::LastModified, String::new())),
+            (EntryKind::Url, "link") => {
+                if self.page.alternates.len() < ALTERNATES_MAX {
+                    self.page.alternates.extend(alternate(element));
+                }
             }
             (EntryKind::Atom, "link") => {
-                if let Some(url) = alternate(element) {
-                    found.push(SitemapEntry::Page(url));
+                if let Some(link) = alternate(element) {
+                    found.push(SitemapEntry::Page(SitemapPage::at(link.url)));
                 }
             }
             _ => {}
@@ -222,15 +280,17 @@ impl Xml {
     }
 
     fn close(&mut self, name: &str, found: &mut Vec<SitemapEntry>) {
-        if let ("loc" | "link", Some(url), Some((kind, _))) = (name, self.url.take(), self.entry) {
-            let url = url.trim();
-            if !url.is_empty() && url.len() <= URL_BYTES_MAX {
-                found.push(match kind {
-                    EntryKind::Sitemap => SitemapEntry::Sitemap(url.to_owned()),
-                    EntryKind::Url | EntryKind::Item | EntryKind::Atom => {
-                        SitemapEntry::Page(url.to_owned())
-                    }
-                });
+        if let (Some((part, text)), Some((kind, _))) = (self.text.take(), self.entry) {
+            let text = text.trim();
+            let fits = |bytes_max: usize| !text.is_empty() && text.len() <= bytes_max;
+            match (part, name) {
+                (Part::Url, "loc" | "link") if fits(URL_BYTES_MAX) => {
+                    self.located(kind, text.to_owned(), found);
+                }
+                (Part::LastModified, "lastmod") if fits(LAST_MODIFIED_BYTES_MAX) => {
+                    self.page.last_modified = Some(text.to_owned());
+                }
+                _ => {}
             }
         }
         if let Some((_, depth)) = self.entry
@@ -239,22 +299,48 @@ impl Xml {
             // Unclosed elements end with their entry.
             self.depth = depth;
             self.entry = None;
+            self.end_page(found);
         }
         self.depth = self.depth.saturating_sub(1);
     }
 
+    /// The open entry has this URL.
+    fn located(&mut self, kind: EntryKind, url: String, found: &mut Vec<SitemapEntry>) {
+        match kind {
+            EntryKind::Sitemap => found.push(SitemapEntry::Sitemap(url)),
+            EntryKind::Item | EntryKind::Atom => {
+                found.push(SitemapEntry::Page(SitemapPage::at(url)));
+            }
+            // What else is known of the page may precede or follow.
+            EntryKind::Url => {
+                if !self.page.url.is_empty() {
+                    self.end_page(found);
+                }
+                self.page.url = url;
+            }
+        }
+    }
+
+    /// The page of the open `<url>` is complete. Without a URL it is none.
+    fn end_page(&mut self, found: &mut Vec<SitemapEntry>) {
+        let page = std::mem::take(&mut self.page);
+        if !page.url.is_empty() {
+            found.push(SitemapEntry::Page(page));
+        }
+    }
+
     fn push(&mut self, text: &str) {
-        if let Some(url) = &mut self.url
+        if let Some((_, open)) = &mut self.text
             // One byte beyond the limit marks a URL that is too long.
-            && url.len() <= URL_BYTES_MAX
+            && open.len() <= URL_BYTES_MAX
         {
-            let room = URL_BYTES_MAX + 1 - url.len();
-            url.extend(text.chars().take(room));
+            let room = URL_BYTES_MAX + 1 - open.len();
+            open.extend(text.chars().take(room));
         }
     }
 
     fn push_reference(&mut self, reference: &BytesRef<'_>) {
-        if self.url.is_none() {
+        if self.text.is_none() {
             return;
         }
         if let Ok(Some(character)) = reference.resolve_char_ref() {
@@ -269,12 +355,18 @@ impl Xml {
     }
 }
 
-/// The target of an Atom entry's link, if it is the entry's page.
-fn alternate(element: &BytesStart<'_>) -> Option<String> {
-    let (mut url, mut is_page) = (None, true);
+/// The target of a link that names a page, or another version of it: `rel` is `alternate`, which in
+/// Atom may be missing.
+fn alternate(element: &BytesStart<'_>) -> Option<Alternate> {
+    let (mut url, mut language, mut is_page) = (None, None, true);
     for attribute in element.attributes().with_checks(false).flatten() {
         match attribute.key.as_ref() {
             "rel" => is_page = attribute.value.as_ref() == "alternate",
+            "hreflang" => {
+                let written = attribute.value.trim();
+                let fits = !written.is_empty() && written.len() <= LANGUAGE_BYTES_MAX;
+                language = fits.then(|| written.to_owned());
+            }
             "href" => {
                 let plain = quick_xml::escape::unescape(&attribute.value);
                 let plain = plain.unwrap_or_else(|_| attribute.value.to_string().into());
@@ -283,7 +375,8 @@ fn alternate(element: &BytesStart<'_>) -> Option<String> {
             _ => {}
         }
     }
-    url.filter(|url| is_page && !url.is_empty() && url.len() <= URL_BYTES_MAX)
+    let url = url.filter(|url| is_page && !url.is_empty() && url.len() <= URL_BYTES_MAX)?;
+    Some(Alternate { language, url })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn pages(body: impl Into<Vec<u8>>) -> Vec<String> {
     let pages = entries(body).into_iter();
     pages
         .map(|entry| match entry {
-            SitemapEntry::Page(url) => url,
+            SitemapEntry::Page(page) => page.url,
             SitemapEntry::Sitemap(url) => panic!("{url} is a sitemap"),
         })
         .collect()
@@ -54,6 +54,57 @@ fn pages_of_a_set_are_found_and_their_images_are_not() {
         ),
         TWO_PAGES
     );
+}
+
+#[test]
+fn a_page_has_its_date_and_its_alternates_in_any_order() {
+    let set = r#"<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml">
+        <url><lastmod>2026-01-02</lastmod><loc>http://a.example/en</loc>
+            <xhtml:link rel="alternate" hreflang="de" href="http://a.example/de?a&amp;b"/>
+            <xhtml:link rel="stylesheet" href="http://a.example/x.css"/></url>
+        <url><xhtml:link rel="alternate" media="(max-width: 640px)" href="http://m.a.example/"></xhtml:link>
+            <loc>http://a.example/</loc><lastmod> 2026-01-03T04:05:06Z </lastmod></url>
+        <url><lastmod>2020-01-01</lastmod></url>
+        <url><loc>http://a.example/plain</loc><lastmod></lastmod>"#;
+    let alternate = |language: Option<&str>, url: &str| Alternate {
+        language: language.map(str::to_owned),
+        url: url.to_owned(),
+    };
+    let page = |url: &str, last_modified: Option<&str>, alternates| {
+        SitemapEntry::Page(SitemapPage {
+            url: url.to_owned(),
+            last_modified: last_modified.map(str::to_owned),
+            alternates,
+        })
+    };
+    let german = alternate(Some("de"), "http://a.example/de?a&b");
+    let mobile = alternate(None, "http://m.a.example/");
+    let expected = [
+        page("http://a.example/en", Some("2026-01-02"), vec![german]),
+        page(
+            "http://a.example/",
+            Some("2026-01-03T04:05:06Z"),
+            vec![mobile],
+        ),
+        page("http://a.example/plain", None, Vec::new()),
+    ];
+    assert_eq!(entries(set), expected);
+}
+
+#[test]
+fn dates_and_alternates_are_bounded() {
+    let link = r#"<xhtml:link rel="alternate" hreflang="de" href="http://a.example/de"/>"#;
+    let set = format!(
+        "<urlset><url><loc>http://a.example/</loc><lastmod>{}</lastmod>{}</url></urlset>",
+        "2".repeat(LAST_MODIFIED_BYTES_MAX + 1),
+        link.repeat(ALTERNATES_MAX + 1)
+    );
+    let found = entries(set);
+    let [SitemapEntry::Page(page)] = &found[..] else {
+        panic!("{} entries", found.len())
+    };
+    assert_eq!(page.last_modified, None);
+    assert_eq!(page.alternates.len(), ALTERNATES_MAX);
 }
 
 #[test]

@@ -43,6 +43,7 @@ impl OptionList for CrawlOptions {
         "subdomains",
         "blacklist",
         "whitelist",
+        "prefer",
         "respect_robots",
     ];
 }

@@ -21,7 +21,7 @@ const NAME_INDENT: usize = 2;
 const TEXT_INDENT: usize = 10;
 
 /// Commands that take any parameter.
-const COMMANDS: [&str; 3] = ["scrape", "crawl", "transform"];
+const COMMANDS: [&str; 4] = ["scrape", "crawl", "map", "transform"];
 
 const INTRODUCTION: &str = "\
 Parameters:
@@ -289,6 +289,7 @@ fn names_route(text: &str) -> bool {
         Routes::SCREENSHOT,
         Routes::CRAWL,
         Routes::LINKS,
+        Routes::MAP,
         Routes::TRANSFORM,
         Routes::CONTACTS,
         Routes::QA,

@@ -10,7 +10,8 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKind, Pool};
 
 use crate::{
-    KnownModel, PlanContext, RequestDefaults, Verb, crawl_request, scrape_plan, transform_plan,
+    KnownModel, MapRequest, PlanContext, RequestDefaults, Verb, crawl_request, map_request,
+    scrape_plan, transform_plan,
 };
 
 /// A catalogue with everything that a parameter may name.
@@ -84,6 +85,7 @@ fn on_server(
         Route::Screenshot => (Verb::Screenshot, false),
         Route::Crawl => (Verb::Scrape, true),
         Route::Links => (Verb::Links, true),
+        Route::Map => return mapped(&body, context),
         Route::Pipeline(pipeline) => (Verb::Pipeline(pipeline), true),
         Route::Transform => {
             let plan = transform_plan(body.as_bytes(), &Everything);
@@ -117,6 +119,15 @@ fn on_server(
     })
 }
 
+fn mapped(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
+    let request = map_request(body.as_bytes(), context);
+    let MapRequest { plan, ignored } = request.map_err(|error| error.to_string())?;
+    Ok(Planned {
+        plan: format!("{plan:?} {}", page(&plan.site.seed)),
+        ignored,
+    })
+}
+
 /// All of a page's plan, also what its debug text leaves out.
 fn page(plan: &PagePlan) -> String {
     let (fetch, render) = (&plan.fetch, &plan.render);
@@ -138,12 +149,13 @@ fn page(plan: &PagePlan) -> String {
     )
 }
 
-const ROUTES: [Route; 11] = [
+const ROUTES: [Route; 12] = [
     Route::Scrape,
     Route::Unblocker,
     Route::Screenshot,
     Route::Crawl,
     Route::Links,
+    Route::Map,
     Route::Transform,
     Route::Pipeline(Pipeline::ExtractContacts),
     Route::Pipeline(Pipeline::ExtractQa),
@@ -275,6 +287,12 @@ fn what_a_route_does_not_use_is_named() {
         json!({"return_page_links": true}),
         &["return_page_links"],
     );
+    check(
+        Route::Map,
+        json!({"metadata": true, "depth": 3, "query": "install", "whitelist": ["/docs"]}),
+        &["metadata", "depth"],
+    );
+    check(Route::Crawl, json!({"query": "install"}), &["query"]);
     check(Route::Screenshot, json!({"return_format": "bytes"}), &[]);
     for route in [Route::Screenshot, Route::Unblocker] {
         check(route, json!({"request": "http"}), &["request"]);

@@ -157,6 +157,7 @@ impl World {
             max_age: TWO_DAYS,
             allow_stale: false,
             skip_browser: false,
+            only: false,
         };
         change(&mut fetch);
         plan.fetch = Arc::new(fetch);
