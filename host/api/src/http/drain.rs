@@ -11,7 +11,7 @@ use super::version::unversioned;
 use crate::Api;
 
 /// Monitoring endpoints, which stay available until the end.
-const MONITORING: [&str; 2] = ["/health", "/metrics"];
+pub(crate) const MONITORING: [&str; 2] = ["/health", "/metrics"];
 
 /// Answers 503 to everything but the monitoring endpoints once the server is shutting down. A
 /// preflight does nothing, and a browser that is refused it says nothing of the reason. Decision
