@@ -83,9 +83,7 @@ impl Frontier {
         let rows = changed.into_iter().map(|n| {
             self.table.clear_change(n);
             let status = match self.table.status(n) {
-                UrlStatus::Skipped(SkipReason::Duplicate)
-                    if self.folds.page_of(n).is_some() || is_claimed(&self.claims, n) =>
-                {
+                UrlStatus::Skipped(SkipReason::Duplicate) if self.page_with_url(n).is_some() => {
                     UrlStatus::Waiting
                 }
                 status => status,
@@ -217,8 +215,4 @@ impl Frontier {
         self.queues.take(self.table.url(n));
         self.hosts.take(scope::host(self.table.url(n)));
     }
-}
-
-fn is_claimed(claims: &[(u32, u32)], n: u32) -> bool {
-    claims.iter().any(|(_, target)| *target == n)
 }

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use trawl_model::memory::{MemoryLease, PageMemory};
 use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::FetchError;
-use trawl_net::politeness::{Owner, Permit, Politeness, RequestPace};
+use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_render::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered, Renderer};
 
 use super::Visit;
 use super::admission::Admission;
-use super::clock::PageClock;
-use super::paid_permit::{NoPermit, PageTurn, paid_permit};
+use super::paid_permit::{PageTurn, paid_permit};
 use super::smart::{self, PageSignals};
 use crate::page_budget::Loader;
 
@@ -65,6 +64,7 @@ impl OwnBrowser {
         let (page_budget, memory) = (client.page_budget, client.memory);
         let (mut clock, begun, url) = (visit.clock, Instant::now(), &plan.url);
         let fetch = self.admission.admit(&plan.fetch, url).await?;
+        clock.add_wait_since(begun);
         let host = url.host_str().unwrap_or_default();
         let timed_out = FetchError::TimedOut(clock.time());
         let owner = Owner::of(client.owner);
@@ -79,9 +79,9 @@ impl OwnBrowser {
             loader: Loader::Browser,
             pool_price,
         };
-        let permit = self.permit(turn, clock).await?;
+        let permit = paid_permit(&self.politeness, turn, &mut clock).await;
+        let permit = permit.map_err(|error| error.failure())?;
         fetch.tell_sent(url);
-        clock.add_wait_since(begun);
         let affordable = page_budget.bytes_for(page_budget.spendable(), pool_price);
         let job = RenderJob {
             owner: client.owner,
@@ -112,15 +112,6 @@ impl OwnBrowser {
         Ok(BrowserFetch {
             rendered,
             waited: clock.waited(),
-        })
-    }
-
-    /// Waits for the page's turn at its host, and for its money.
-    async fn permit(&self, turn: PageTurn<'_>, clock: PageClock) -> Result<Permit, PageFailure> {
-        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
-        permit.map_err(|error| match error {
-            NoPermit::Unpaid(failure) => failure,
-            NoPermit::TimedOut => FetchError::TimedOut(clock.time()).failure(),
         })
     }
 

@@ -8,7 +8,7 @@ use tokio::time::timeout_at;
 use url::Url;
 
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage, VendorUse};
-use trawl_net::fetch::Fetcher;
+use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{Engine, FetchPlan, PagePlan, RouterMode, RouterPlan};
@@ -18,7 +18,7 @@ use super::admission::Admission;
 use super::attempts::{Attempts, COST_SOURCE};
 use super::cached::RenderedLookup;
 use super::clock::PageClock;
-use super::paid_permit::{NoPermit, provider_turn};
+use super::paid_permit::provider_turn;
 use super::smart::{self, Rule, Verdict};
 use super::{Served, Visit};
 use crate::cache::{PageCache, Provided};
@@ -304,18 +304,18 @@ impl ThirdParty {
         visit: Visit<'_>,
         pace: RequestPace,
         clock: &mut PageClock,
-    ) -> Result<Option<Turn>, NoPermit> {
+    ) -> Result<Option<Turn>, FetchError> {
         let host = visit.plan.url.host_str().unwrap_or_default();
         let since = Instant::now();
         let turn = provider_turn(&self.politeness, host, pace, visit.client.page_budget);
         let turn = timeout_at(clock.latest().into(), turn).await;
-        let turn = turn.map_err(|_elapsed| NoPermit::TimedOut)?;
+        let turn = turn.map_err(|_elapsed| FetchError::TimedOut(clock.time()))?;
         clock.add_wait_since(since);
         if clock.left() >= TIME_MIN {
             return Ok(turn);
         }
         give_back(turn);
-        Err(NoPermit::TimedOut)
+        Err(FetchError::TimedOut(clock.time()))
     }
 
     /// Checks that a page the provider was redirected to is one that the run may fetch.
