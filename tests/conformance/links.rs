@@ -9,11 +9,11 @@ use crate::trial::{Difference, Exception, Trial};
 
 const EXCEPTIONS: [Exception; 6] = [
     Exception {
-        reason: "a label that is no valid Punycode is refused: no such name can be registered",
+        reason: "a label that is not valid Punycode is refused: no such name can be registered",
         covers: |it| is_web(&it.judge) && is_left(it) && host(&it.judge).contains("xn--"),
     },
     Exception {
-        reason: "Chromium takes a space in the name of a host; for the standard it is no URL",
+        reason: "Chromium takes a space in the name of a host; for the standard it is not a URL",
         covers: |it| is_web(&it.judge) && is_left(it) && host(&it.judge).contains("%20"),
     },
     Exception {
@@ -48,7 +48,7 @@ fn is_web(url: &str) -> bool {
     url.starts_with("http") || url.starts_with("ftp")
 }
 
-/// Whether the server left an attribute as it is, since it is no URL.
+/// Whether the server left an attribute as it is, since it is not a URL.
 fn is_left(it: &Difference) -> bool {
     let written = format!("{:?}", it.trawl);
     it.input.contains(&written[1..written.len() - 1])

@@ -125,7 +125,7 @@ async fn serve(mut stream: TcpStream, bodies: &Bodies) {
     while let Some(path) = request(&mut stream).await {
         let name = path.split(['/', '?']).nth(1).unwrap_or_default();
         let done = match name {
-            "silent" => std::future::pending::<Option<()>>().await,
+            "silent" => silence(&mut stream).await,
             "stall" => stall(&mut stream, trawl_tests::coding::stalled_body()).await,
             "empty" => {
                 let coding = "Content-Encoding: deflate, gzip\r\n";
@@ -181,7 +181,15 @@ async fn stall(stream: &mut TcpStream, body: &[u8]) -> Option<()> {
     );
     stream.write_all(head.as_bytes()).await.ok()?;
     stream.write_all(body).await.ok()?;
-    std::future::pending().await
+    silence(stream).await
+}
+
+/// Answers nothing more until the other side leaves: an hour of connections that were left would
+/// use up the descriptors of this process.
+async fn silence(stream: &mut TcpStream) -> Option<()> {
+    let mut piece = [0; 4096];
+    while stream.read(&mut piece).await.is_ok_and(|n| n > 0) {}
+    None
 }
 
 /// Asks for a long pause.

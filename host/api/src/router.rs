@@ -23,6 +23,7 @@ use crate::http::methods::{
 use crate::http::prepared::AsItIs;
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
+use crate::http::version::VERSION;
 use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
@@ -175,6 +176,6 @@ fn versioned(routes: Vec<Endpoint>) -> Router<Api> {
             let methods = methods.into_router();
             router
                 .route(path, methods.clone())
-                .route(&format!("/v1{path}"), methods)
+                .route(&format!("{VERSION}{path}"), methods)
         })
 }

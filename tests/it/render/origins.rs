@@ -205,8 +205,10 @@ fn page_with_workers(stage: &Stage, neighbour: &FakeSite) -> String {
 fn without_bound_cookies(world: &mut World) {
     let script = world.browser.program.as_ref().expect("a browser");
     let text = std::fs::read_to_string(script).expect("its script");
+    let arguments = "\"$@\"";
+    assert!(text.contains(arguments), "{text}");
     // The last one counts.
-    let text = text.replace("\"$@\"", "\"$@\" --enable-features=");
+    let text = text.replace(arguments, &format!("{arguments} --enable-features="));
     std::fs::write(script, text).expect("a script");
 }
 

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use trawl_billing::Account;
 
 use super::error::ApiError;
+use super::version::unversioned;
 use crate::Api;
 
 /// Prefix of all paths of the plan.
@@ -38,8 +39,7 @@ pub(crate) fn refused(api: &Api, account: &Account, error: ApiError) -> Response
 /// The response to a key over its rate limit, on any path.
 pub(crate) fn rate_limited(api: &Api, account: &Account, path: &str, seconds: u64) -> Response {
     let error = ApiError::SlowDown(seconds);
-    let path = path.strip_prefix("/v1").unwrap_or(path);
-    if path.starts_with(PREFIX) {
+    if unversioned(path).starts_with(PREFIX) {
         refused(api, account, error)
     } else {
         error.into_response()

@@ -9,6 +9,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
+use super::version::unversioned;
+
 /// The request headers that a page may send: `*` is every header but `Authorization`.
 const ALLOWED_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, *";
 /// Seconds for which a browser remembers the answer; browsers take two hours at most.
@@ -57,7 +59,7 @@ pub(crate) async fn open_to_pages(
 fn is_closed(closed: &[&'static str], request: &Request) -> bool {
     let matched = request.extensions().get::<MatchedPath>();
     let path = matched.map_or("", MatchedPath::as_str);
-    closed.contains(&path.strip_prefix("/v1").unwrap_or(path))
+    closed.contains(&unversioned(path))
 }
 
 fn open(headers: &mut HeaderMap) {

@@ -2,6 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
+use super::version::unversioned;
+
 /// Since when the endpoints are deprecated, 2025-01-01T00:00:00Z, as RFC 9745 section 2.1 writes
 /// it. Spec S29.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1735689600");
@@ -10,8 +12,7 @@ const SUCCESSOR: HeaderValue = HeaderValue::from_static("</scrape>; rel=\"succes
 
 /// Whether a path, with or without its version, is below `/pipeline/`.
 pub(crate) fn is_deprecated(path: &str) -> bool {
-    let path = path.strip_prefix("/v1").unwrap_or(path);
-    path.starts_with("/pipeline/")
+    unversioned(path).starts_with("/pipeline/")
 }
 
 /// Marks a response, including an error, as coming from a deprecated endpoint.

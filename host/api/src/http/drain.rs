@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Response};
 use super::cors;
 use super::error::{ApiError, SHUTTING_DOWN};
 use super::stream::holding;
+use super::version::unversioned;
 use crate::Api;
 
 /// Monitoring endpoints, which stay available until the end.
-const MONITORING: [&str; 2] = ["/health", "/metrics"];
+pub(crate) const MONITORING: [&str; 2] = ["/health", "/metrics"];
 
 /// Answers 503 to everything but the monitoring endpoints once the server is shutting down. A
 /// preflight does nothing, and a browser that is refused it says nothing of the reason. Decision
@@ -20,8 +21,7 @@ pub(crate) async fn refuse_when_draining(
     request: Request,
     next: Next,
 ) -> Response {
-    let path = request.uri().path();
-    let path = path.strip_prefix("/v1").unwrap_or(path);
+    let path = unversioned(request.uri().path());
     if MONITORING.contains(&path) || cors::is_preflight(&request) {
         return next.run(request).await;
     }

@@ -25,3 +25,4 @@ pub(crate) mod queries;
 pub(crate) mod rate;
 pub(crate) mod request;
 pub(crate) mod stream;
+pub(crate) mod version;

@@ -11,6 +11,7 @@ use axum::response::Response;
 use tracing::Instrument;
 
 use super::deprecation;
+use super::version::unversioned;
 
 const REQUEST_ID: &str = "x-request-id";
 /// Maximum length of an id that a client sends.
@@ -35,10 +36,11 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     let id: Arc<str> = request_id(request.headers()).into();
     let method = request.method();
     let is_deprecated = deprecation::is_deprecated(request.uri().path());
+    // `/x` and `/v1/x` count as one.
     let route = request
         .extensions()
         .get::<MatchedPath>()
-        .map(|path| route(path.as_str()));
+        .map(|path| unversioned(path.as_str()).to_owned());
     let span = tracing::info_span!(
         "request",
         request_id = %id,
@@ -105,11 +107,6 @@ pub fn loggable_path(path: &str) -> &str {
     end.min().map_or(path, |end| &path[..end])
 }
 
-/// The route without its version: `/x` and `/v1/x` count as one.
-fn route(path: &str) -> String {
-    path.strip_prefix("/v1").unwrap_or(path).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +134,5 @@ mod tests {
             assert_ne!(sent(bad), bad);
         }
         assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
-        assert_eq!(route("/v1/scrape"), "/scrape");
     }
 }

@@ -17,6 +17,7 @@ use super::error::ApiError;
 use super::format::ResponseFormat;
 use super::observe::RequestId;
 use super::planning::{Wanted, WhileWanted};
+use super::version::unversioned;
 use super::{body, idempotency};
 use crate::{Api, NewRun, Snapshot};
 
@@ -111,7 +112,7 @@ pub(crate) async fn receive(
     terms: Terms,
 ) -> Result<Received, ApiError> {
     let format = ResponseFormat::of(request.headers());
-    let path = request.uri().path().trim_start_matches("/v1").to_owned();
+    let path = unversioned(request.uri().path()).to_owned();
     // The path of `/fetch` may be all that a request says, and a crawl that is resumed may need
     // nothing. Decision D261.
     let is_complete = if path.starts_with("/fetch/") {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Endpoints that stay available while the server shuts down.
-const MONITORING: [&str; 2] = ["/health", "/metrics"];
+use crate::http::drain::MONITORING;
+
 /// Endpoints that crawl, without their version and plan.
 const CRAWLING: [&str; 2] = ["/crawl", "/links"];
 

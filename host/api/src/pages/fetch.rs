@@ -26,6 +26,7 @@ use crate::http::fields::{Unique, not_an_object};
 use crate::http::format::ResponseFormat;
 use crate::http::idempotency;
 use crate::http::request::{ApiRequest, receive};
+use crate::http::version::unversioned;
 
 /// What precedes the URL in the path.
 const PREFIX: &str = "/fetch/";
@@ -106,8 +107,7 @@ async fn run(
 
 /// The URL of the page, from the path and query of the request.
 fn target(uri: &Uri) -> Result<String, ApiError> {
-    let path = uri.path();
-    let path = path.strip_prefix("/v1").unwrap_or(path);
+    let path = unversioned(uri.path());
     let rest = path.strip_prefix(PREFIX).unwrap_or_default();
     if rest.is_empty() {
         let reason = "url: the path has no URL, write `/fetch/example.com/path`";

@@ -49,7 +49,7 @@ impl Frontier {
     }
 
     /// The page that another URL belongs to, until it is delivered.
-    fn page_with_url(&self, url: u32) -> Option<u32> {
+    pub(super) fn page_with_url(&self, url: u32) -> Option<u32> {
         let mut claims = self.claims.iter();
         let claimed = claims.find(|(_, target)| *target == url);
         claimed

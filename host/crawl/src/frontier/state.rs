@@ -85,9 +85,7 @@ impl Frontier {
         let rows = changed.into_iter().map(|n| {
             self.table.clear_change(n);
             let status = match self.table.status(n) {
-                UrlStatus::Skipped(SkipReason::Duplicate)
-                    if self.folds.page_of(n).is_some() || is_claimed(&self.claims, n) =>
-                {
+                UrlStatus::Skipped(SkipReason::Duplicate) if self.page_with_url(n).is_some() => {
                     UrlStatus::Waiting
                 }
                 status => status,
@@ -247,8 +245,4 @@ fn missed(prefer: &Prefer, url: &str, anchor: Option<&str>) -> u8 {
     let words_missed = prefer.words.iter().filter(is_missed).count();
     let all = words_missed + prefer.paths_missed(scope::path_of(url));
     u8::try_from(all).unwrap_or(u8::MAX)
-}
-
-fn is_claimed(claims: &[(u32, u32)], n: u32) -> bool {
-    claims.iter().any(|(_, target)| *target == n)
 }

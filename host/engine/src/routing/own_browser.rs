@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 use trawl_model::memory::{MemoryLease, PageMemory};
 use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::{FetchError, RedirectPolicy};
-use trawl_net::politeness::{Owner, Permit, Politeness, RequestPace};
+use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_render::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered, Renderer};
 
 use super::Visit;
-use super::clock::PageClock;
-use super::paid_permit::{NoPermit, PageTurn, paid_permit};
+use super::paid_permit::{PageTurn, paid_permit};
 use super::smart::{self, PageSignals};
 use crate::page_budget::Loader;
 
@@ -52,6 +51,7 @@ impl OwnBrowser {
         let (page_budget, memory) = (client.page_budget, client.memory);
         let (clock, begun, url) = (&mut visit.clock, Instant::now(), &plan.url);
         let crawl_delay = admission.check(url).await?;
+        clock.add_wait_since(begun);
         let host = url.host_str().unwrap_or_default();
         let timed_out = FetchError::TimedOut(clock.time());
         let owner = Owner::of(client.owner);
@@ -66,9 +66,9 @@ impl OwnBrowser {
             loader: Loader::Browser,
             pool_price,
         };
-        let permit = self.permit(turn, *clock).await?;
+        let permit = paid_permit(&self.politeness, turn, clock).await;
+        let permit = permit.map_err(|error| error.failure())?;
         admission.sends();
-        clock.add_wait_since(begun);
         let affordable = page_budget.bytes_for(page_budget.spendable(), pool_price);
         let redirects = Arc::clone(admission) as Arc<dyn RedirectPolicy>;
         let job = RenderJob {
@@ -99,15 +99,6 @@ impl OwnBrowser {
         hold(&mut rendered, memory, lease);
         self.report_pace(host, owner, &rendered);
         Ok(rendered)
-    }
-
-    /// Waits for the page's turn at its host, and for its money.
-    async fn permit(&self, turn: PageTurn<'_>, clock: PageClock) -> Result<Permit, PageFailure> {
-        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
-        permit.map_err(|error| match error {
-            NoPermit::Unpaid(failure) => failure,
-            NoPermit::TimedOut => FetchError::TimedOut(clock.time()).failure(),
-        })
     }
 
     /// Reports the host's answer to its rate limiter.

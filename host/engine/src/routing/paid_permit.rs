@@ -2,24 +2,17 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::poll_immediate;
 use tokio::time::timeout_at;
 
-use trawl_model::{Nanodollars, PageFailure};
+use trawl_model::Nanodollars;
+use trawl_net::fetch::FetchError;
 use trawl_net::politeness::{Permit, Politeness, RequestPace, Turn};
 
+use super::clock::PageClock;
 use crate::page_budget::{Loader, PageBudget, ReserveError};
-
-/// Why a page has no permit.
-#[derive(Debug)]
-pub(super) enum NoPermit {
-    /// The page cannot be paid, or not in time.
-    Unpaid(PageFailure),
-    /// The host could not be contacted in time.
-    TimedOut,
-}
 
 /// What a page needs before it may contact its host.
 #[derive(Clone, Copy)]
@@ -37,16 +30,17 @@ pub(super) struct PageTurn<'a> {
 }
 
 /// Waits until the host may be contacted and the page's likely cost is reserved. A page that waits
-/// for its host holds no money, and one that waits for money keeps no other page from the host.
+/// for its host holds no money, and one that waits for money keeps no other page from the host. The
+/// wait is added to `clock`.
 ///
 /// # Errors
-/// [`NoPermit`], at the latest at `deadline`.
+/// The page cannot be paid, or its host could not be contacted in time.
 pub(super) async fn paid_permit(
     politeness: &Arc<Politeness>,
     turn: PageTurn<'_>,
-    deadline: Instant,
-) -> Result<Permit, NoPermit> {
-    let page_budget = turn.page_budget;
+    clock: &mut PageClock,
+) -> Result<Permit, FetchError> {
+    let (page_budget, since) = (turn.page_budget, Instant::now());
     let permit = async {
         loop {
             let permit = host_permit(politeness, turn).await;
@@ -55,18 +49,25 @@ pub(super) async fn paid_permit(
                 .await
             {
                 Ok(()) => return Ok(permit),
-                Err(ReserveError::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
+                Err(ReserveError::Refused(failure)) => return Err(FetchError::Refused(failure)),
                 Err(ReserveError::Wait) => permit.release_unused(),
             }
             page_budget.released().await;
         }
     };
-    match timeout_at(deadline.into(), permit).await {
+    let permit = timeout_at(clock.latest().into(), permit).await;
+    clock.add_wait_since(since);
+    match permit {
         Ok(permit) => permit,
-        Err(_elapsed) => Err(match page_budget.funds_timeout().await {
-            Some(failure) => NoPermit::Unpaid(failure),
-            None => NoPermit::TimedOut,
-        }),
+        Err(_elapsed) => Err(timed_out(page_budget, clock.time()).await),
+    }
+}
+
+/// Why a page failed whose time ended: it waited for money, or it took longer than this.
+pub(super) async fn timed_out(page_budget: &PageBudget<'_>, time: Duration) -> FetchError {
+    match page_budget.funds_timeout().await {
+        Some(failure) => FetchError::Refused(failure),
+        None => FetchError::TimedOut(time),
     }
 }
 

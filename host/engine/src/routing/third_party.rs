@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_contract::provider::Class;
 use trawl_model::{Cause, PageFailure, Usage, VendorUse};
-use trawl_net::fetch::Fetcher;
+use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{Engine, RouterMode, RouterPlan};
@@ -17,7 +17,7 @@ use trawl_plan::{Engine, RouterMode, RouterPlan};
 use super::attempts::{Attempts, COST_SOURCE};
 use super::cached::RenderedLookup;
 use super::clock::PageClock;
-use super::paid_permit::{NoPermit, provider_turn};
+use super::paid_permit::provider_turn;
 use super::smart::{self, Rule, Verdict};
 use super::vendor::{TURNED_AWAY, Vendor};
 use super::{Served, Visit};
@@ -282,18 +282,18 @@ impl ThirdParty {
         visit: Visit<'_>,
         pace: RequestPace,
         clock: &mut PageClock,
-    ) -> Result<Option<Turn>, NoPermit> {
+    ) -> Result<Option<Turn>, FetchError> {
         let host = visit.plan.url.host_str().unwrap_or_default();
         let since = Instant::now();
         let turn = provider_turn(&self.politeness, host, pace, visit.client.page_budget);
         let turn = timeout_at(clock.latest().into(), turn).await;
-        let turn = turn.map_err(|_elapsed| NoPermit::TimedOut)?;
+        let turn = turn.map_err(|_elapsed| FetchError::TimedOut(clock.time()))?;
         clock.add_wait_since(since);
         if clock.left() >= TIME_MIN {
             return Ok(turn);
         }
         give_back(turn);
-        Err(NoPermit::TimedOut)
+        Err(FetchError::TimedOut(clock.time()))
     }
 
     /// Checks that a page the provider was redirected to is one that the run may fetch.

@@ -14,11 +14,19 @@ const BILLION: u64 = 1_000_000_000;
 /// A request with its delay, its memo and what is sent on cancellation.
 pub(super) fn exchange(exchange: &Exchange) -> Value {
     let mut sent = request(&exchange.request);
-    let memo: Value = serde_json::from_slice(&exchange.memo).unwrap_or_default();
     sent["delay_ms"] = exchange.delay_ms.into();
-    sent["memo"] = memo;
+    sent["memo"] = memo(&exchange.memo);
     sent["on_cancel"] = exchange.on_cancel.as_ref().map(request).into();
     sent
+}
+
+/// A memo: what its JSON says, else its text; null if it is empty.
+fn memo(memo: &[u8]) -> Value {
+    if memo.is_empty() {
+        return Value::Null;
+    }
+    let text = || String::from_utf8_lossy(memo).into();
+    serde_json::from_slice(memo).unwrap_or_else(|_| text())
 }
 
 fn request(request: &Request) -> Value {
@@ -123,5 +131,12 @@ mod tests {
         check(10 * BILLION, "10");
         check(456_000, "0.000456");
         check(BILLION + 1, "1.000000001");
+    }
+
+    #[test]
+    fn memos_that_differ_are_different() {
+        assert_eq!(memo(b""), Value::Null);
+        assert_eq!(memo(br#"{"run": 1}"#), json!({"run": 1}));
+        assert_eq!(memo(b"zones"), "zones");
     }
 }

@@ -255,6 +255,7 @@ mod tests {
         check_not(case(json!({"body": {"json": {"a": 2}}})), "`body` is");
         check_not(case(json!({"heders": null})), "`heders` is missing");
         check_not(case(json!({"on_cancel": {}})), "`on_cancel` is null");
+        check(case(json!({"memo": null})));
         check_not(json!({"requests": []}), "1 requests, not 0");
         check_not(json!({}), "expects nothing");
     }
@@ -302,8 +303,43 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = " wrong:\n")]
+    fn a_case_that_differs_fails() {
+        let of_another = "/../providers/provider-9/cases";
+        check_cases::<Acme>(format!("{}{of_another}", env!("CARGO_MANIFEST_DIR")));
+    }
+
+    #[test]
     fn what_is_not_described_is_refused() {
         let case = json!({"reply": {"status": 202}, "requests": [{}, {}]});
         check_not(case, "`jobs.acme.example` is not described");
+        let refused = |request: Request| refusal(&request, &Acme::describe()).unwrap_or_default();
+        let request = Request::get("https://api.acme.example/v1");
+        assert_eq!(refused(request.clone().bearer("ACME_KEY")), "");
+        assert!(refused(request.bearer("OTHER_KEY")).contains("credential `OTHER_KEY`"));
+        assert!(refused(Request::get("/v1")).contains("`/v1` is not a URL"));
+    }
+
+    #[test]
+    fn units_and_memos_have_bounds() {
+        let reply = json!({"headers": [["X-Cost", "1"]]});
+        let case: Case =
+            serde_json::from_value(json!({"reply": reply, "page": {}})).expect("a case");
+        let description = Acme::describe().units(&["page"]);
+        let found = differences::<Acme>(&case, &description);
+        assert_eq!(found, ["the unit `credit` is not described"]);
+        let talk = |n_bytes: usize| {
+            let request = Request::get("https://api.acme.example/v1");
+            let Step::Send(exchange) = request.send_with(vec![b'm'; n_bytes]) else {
+                panic!("it is sent");
+            };
+            Conversation {
+                exchanges: vec![*exchange],
+                outcome: None,
+            }
+        };
+        let refused = |n_bytes| refusals(&talk(n_bytes), &Acme::describe());
+        assert_eq!(refused(MEMO_BYTES_MAX), Vec::<String>::new());
+        assert_eq!(refused(MEMO_BYTES_MAX + 1).len(), 1);
     }
 }

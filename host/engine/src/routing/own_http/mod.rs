@@ -13,12 +13,12 @@ use futures_util::future::BoxFuture;
 
 use trawl_model::{Nanodollars, PageFailure, Usage};
 use trawl_net::fetch::{BodyMeter, Caller, Condition, FetchError, Fetched, Fetcher, PageRequest};
-use trawl_net::politeness::{Owner, Permit, Politeness, RequestPace};
+use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
 use super::clock::PageClock;
-use super::paid_permit::{NoPermit, PageTurn, paid_permit};
+use super::paid_permit::{PageTurn, paid_permit, timed_out};
 use crate::page_budget::{Loader, PageBudget};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
@@ -174,7 +174,7 @@ impl OwnHttp {
             loader: Loader::Http,
             pool_price,
         };
-        let permit = self.permit(turn, clock).await?;
+        let permit = paid_permit(&self.politeness, turn, clock).await?;
         request.admission.sends();
         let left = if has_answer {
             clock.left_to_improve()
@@ -197,29 +197,10 @@ impl OwnHttp {
         let fetched = self.fetcher.fetch_if(&permit, page);
         let fetched = permit.in_time(left, clock.patience(), fetched).await;
         clock.add_wait(permit.waited());
-        let timed_out = Err(FetchError::TimedOut(clock.time()));
-        match fetched.unwrap_or(timed_out) {
-            Err(FetchError::TimedOut(time)) => Err(match page_budget.funds_timeout().await {
-                Some(failure) => FetchError::Refused(failure),
-                None => FetchError::TimedOut(time),
-            }),
+        match fetched.unwrap_or(Err(FetchError::TimedOut(clock.time()))) {
+            Err(FetchError::TimedOut(time)) => Err(timed_out(page_budget, time).await),
             fetched => fetched,
         }
-    }
-
-    /// Waits for the page's turn at its host, and for its money.
-    async fn permit(
-        &self,
-        turn: PageTurn<'_>,
-        clock: &mut PageClock,
-    ) -> Result<Permit, FetchError> {
-        let since = Instant::now();
-        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
-        clock.add_wait_since(since);
-        permit.map_err(|error| match error {
-            NoPermit::Unpaid(failure) => FetchError::Refused(failure),
-            NoPermit::TimedOut => FetchError::TimedOut(clock.time()),
-        })
     }
 }
 

@@ -104,7 +104,8 @@ pub(super) struct Tokens<'a> {
     source: &'a [u8],
     at: usize,
     end_tags: Finder<'static>,
-    /// Seals without a further end tag, one bit each: searched for once, so that time stays linear.
+    /// Hidden elements without a further end tag, one bit each: searched for once, so that time
+    /// stays linear.
     unclosed: u8,
 }
 
