@@ -32,6 +32,7 @@ impl Default for Settings {
 }
 
 const KEY: &str = "PROVIDER4_KEY";
+const BASE: &str = "https://api.scrapfly.io";
 const CREDIT: &str = "credit";
 /// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (15_000, 155_000);
@@ -52,7 +53,7 @@ impl Provider for Scrapfly {
             "provider_4",
             env!("CARGO_PKG_VERSION"),
             "Scrapfly (Web Scraping API)",
-            "https://api.scrapfly.io",
+            BASE,
         )
         .credentials(&[KEY])
         .hosts(&["api.scrapfly.io"])
@@ -141,7 +142,7 @@ impl Provider for Scrapfly {
         match scraped.format.as_str() {
             "text" => Ok(metadata.complete(Page::of_text(task, content))),
             "binary" => Ok(metadata.complete(Page::of_base64(task, &content)?)),
-            "clob" | "blob" => metadata.fetch_body(&content),
+            "clob" | "blob" => metadata.fetch_body(task, &content),
             other => {
                 let message = format!("the result has the unknown format `{other}`");
                 Err(Failure::new(Class::Drift, message).cost(metadata.cost()))
@@ -193,11 +194,18 @@ impl Metadata {
             .done()
     }
 
-    /// The step that fetches the body from its URL.
-    fn fetch_body(&self, url: &str) -> Result<Step, Failure> {
+    /// The step that fetches the body from its URL, which gets the key only if it is the vendor's.
+    fn fetch_body(&self, task: &Task, url: &str) -> Result<Step, Failure> {
         let failed = |class, why| Err(Failure::new(class, why).cost(self.cost()));
-        if !url.starts_with("https://") && !url.starts_with("http://") {
-            return failed(Class::Drift, "the URL of the large page is not an HTTP URL");
+        let is_below = |base: &str| {
+            let path = url.strip_prefix(base);
+            path.is_some_and(|path| path.starts_with('/'))
+        };
+        if !is_below(BASE) && !is_below(&task.base) {
+            return failed(
+                Class::Drift,
+                "the URL of the large page is not the vendor's",
+            );
         }
         let memo = serde_json::to_vec(self).unwrap_or_default();
         if memo.is_empty() || memo.len() > MEMO_BYTES_MAX {
