@@ -197,15 +197,9 @@ impl Metadata {
     /// The step that fetches the body from its URL, which gets the key only if it is the vendor's.
     fn fetch_body(&self, task: &Task, url: &str) -> Result<Step, Failure> {
         let failed = |class, why| Err(Failure::new(class, why).cost(self.cost()));
-        let is_below = |base: &str| {
-            let path = url.strip_prefix(base);
-            path.is_some_and(|path| path.starts_with('/'))
-        };
+        let is_below = |base: &str| url.starts_with(&format!("{base}/"));
         if !is_below(BASE) && !is_below(&task.base) {
-            return failed(
-                Class::Drift,
-                "the URL of the large page is not the vendor's",
-            );
+            return failed(Class::Drift, "the URL of the large page is elsewhere");
         }
         let memo = serde_json::to_vec(self).unwrap_or_default();
         if memo.is_empty() || memo.len() > MEMO_BYTES_MAX {
