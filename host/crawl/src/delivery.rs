@@ -33,10 +33,9 @@ impl Undelivered {
         }
     }
 
-    fn delivered(mut self) {
+    /// The recorder has it, which notes that it is delivered once it stores it.
+    fn sent(mut self) {
         self.is_open = false;
-        lock(&self.run.frontier).note_delivered(self.n);
-        self.run.frontier_changed.notify_one();
     }
 }
 
@@ -141,8 +140,7 @@ pub(super) async fn deliver(
     // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
     // that were charged.
     let _gone = run.receivers.recorder.send(recorded).await;
-    // Not before: its other URLs are stored as skipped once its entry is.
-    undelivered.delivered();
+    undelivered.sent();
     if let Some(listener) = &run.receivers.listener {
         // The loop notices when the caller hangs up.
         let _gone = listener.send(entry).await;
