@@ -263,6 +263,13 @@ impl Allotment {
         self.after_page();
     }
 
+    /// Notes that the account has this much back of what the run was charged.
+    pub(crate) fn refund(&self, charge: Nanodollars, at: Timestamp) {
+        self.with(|state| state.spent = state.spent - charge);
+        self.key.uncharge(charge, at);
+        self.released.notify_waiters();
+    }
+
     /// Returns unused money to the account if another page waits for it.
     fn after_page(&self) {
         if self.wallet.has_waiters() || self.with(|state| state.is_closed) {

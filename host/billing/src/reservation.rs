@@ -18,9 +18,9 @@ use crate::waiting::{Growth, released, wait_for};
 use crate::wallet::Wallet;
 
 /// URLs are truncated to this length in the ledger, in bytes.
-const URL_BYTES_MAX: usize = 2048;
+pub(crate) const URL_BYTES_MAX: usize = 2048;
 /// Reasons are truncated to this length in the ledger, in bytes.
-const REASON_BYTES_MAX: usize = 512;
+pub(crate) const REASON_BYTES_MAX: usize = 512;
 /// Reason in the void of a dropped reservation.
 const ABANDONED: &str = "abandoned";
 
@@ -464,7 +464,8 @@ fn reservable(funds: &Funds, ceiling: Nanodollars) -> Result<Nanodollars, FundsE
     }
 }
 
-fn truncated(text: &str, bytes_max: usize) -> &str {
+/// The beginning of a text, of at most so many bytes.
+pub(crate) fn truncated(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use trawl_model::ContentHash;
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{ContentHash, Nanodollars};
 
 use super::batch::Recorded;
 use super::lock;
@@ -108,11 +108,7 @@ pub(super) async fn deliver(
     let events = events.unwrap_or_default();
     let event_bytes = events.iter().map(Event::bytes).sum();
     let entry = held(outcome.memory.take(), entry, event_bytes);
-    let charge = if is_failed {
-        Nanodollars::ZERO
-    } else {
-        outcome.charge.total()
-    };
+    let charge = outcome.charge.total();
     run.job.update(|progress| {
         progress.n_pages += 1;
         progress.n_failed += u64::from(is_failed);

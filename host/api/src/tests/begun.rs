@@ -101,7 +101,7 @@ async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
 }
 
 #[tokio::test]
-async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
+async fn a_page_that_was_charged_before_a_kill_and_fails_after_it_is_refunded() {
     const URL: &str = "http://a.test/";
     const CREDIT: Nanodollars = Nanodollars(100_000);
     let server = TestServer::new().await;
@@ -143,6 +143,11 @@ async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
     }
     let pages = server.get(&format!("/crawl/{NAME}/pages")).await.json();
     assert_eq!(pages[0]["url"], URL, "{pages}");
-    assert_eq!(pages[0]["costs"]["total_cost"], 0.0001, "{pages}");
-    assert_eq!(billing.funds(&account).balance, before);
+    assert!(pages[0]["error"].is_string(), "{pages}");
+    assert_eq!(pages[0]["costs"]["total_cost"], 0.0, "{pages}");
+    assert_eq!(billing.funds(&account).balance, before + CREDIT);
+    let spent = billing.spent_by_run(NAME).await;
+    assert_eq!(spent.expect("the store works"), Nanodollars::ZERO);
+    let crawl = crawls.show(&account, NAME).await.expect("a row");
+    assert_eq!(crawl.record.counts.spent, Nanodollars::ZERO);
 }
