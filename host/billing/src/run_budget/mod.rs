@@ -6,7 +6,6 @@ mod tests;
 use std::sync::{Arc, Weak};
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{StoreError, Written};
@@ -24,8 +23,6 @@ pub struct RunBudget {
     allotment: Arc<Allotment>,
     /// The name that the ids of its posts begin with.
     posts: Arc<str>,
-    /// Cancelled when no page waits for money any more.
-    waits_end: CancellationToken,
 }
 
 impl Drop for RunBudget {
@@ -77,7 +74,6 @@ impl Billing {
         Ok(RunBudget {
             allotment,
             posts: Arc::from(payment),
-            waits_end: CancellationToken::new(),
         })
     }
 
@@ -137,12 +133,7 @@ impl RunBudget {
         let allotment = &*self.allotment;
         let wallet = &allotment.wallet;
         let reserve = || self.reserve_now(likely, page_url, page_id);
-        let reserving = waiting::when_available(wallet, Some(allotment), deadline, reserve);
-        let reserved = tokio::select! {
-            biased;
-            reserved = reserving => reserved,
-            () = self.waits_end.cancelled() => Err(FundsError::AllHeld),
-        };
+        let reserved = waiting::when_available(wallet, Some(allotment), deadline, reserve).await;
         reserved.map_err(|error| error.or_short(|| self.shortfall(likely)))
     }
 
@@ -218,10 +209,10 @@ impl RunBudget {
         waiting::released_soon(&self.allotment.wallet, Some(&*self.allotment)).await;
     }
 
-    /// Ends all waits of [`Self::reserve`], also later ones, as their deadlines would: the run must
-    /// end soon.
+    /// Ends all waits of [`Self::reserve`] and [`Reservation::grow`], also later ones, as their
+    /// deadlines would: the run must end soon.
     pub fn end_waits(&self) {
-        self.waits_end.cancel();
+        self.allotment.waits_end.cancel();
     }
 
     /// What keeps a page that needs this much from it now.
