@@ -65,7 +65,7 @@ async fn links_are_not_followed_where_a_header_forbids_it() {
     let url = site.put("/start", "text/html", link("/open") + &link("/closed"));
     site.put("/open", "text/html", link("/more"));
     // The header stands for the whole page, whichever crawlers other lines are for.
-    let forbids = "text/html\r\nX-Robots-Tag: other: all\r\nX-Robots-Tag: trawl: noindex, nofollow";
+    let forbids = "text/html\r\nX-Robots-Tag: other: all\r\nX-Robots-Tag: trawl: nofollow";
     site.put("/closed", forbids, link("/never"));
     for path in ["/more", "/never"] {
         site.put(path, "text/html", format!("<p>{path}"));
