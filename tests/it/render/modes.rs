@@ -220,7 +220,7 @@ async fn a_page_that_no_browser_gets_in_time_is_fetched_by_plain_http() {
     assert!(content(&entry).contains("A page"), "{entry}");
     assert_eq!(entry["metadata"]["rendered_by"], "http", "{entry}");
     let heads = stage.site.requests();
-    let asked = heads.iter().filter(|head| head.contains(" /no-browsers "));
+    let asked = heads.iter().filter(|head| head.contains("/no-browsers "));
     assert_eq!(asked.count(), 2, "a browser asked first");
     stage.app.assert_settled().await;
     stage.close().await;
