@@ -76,8 +76,7 @@ pub(super) fn page_id(url: &Url) -> String {
     id_of(url.as_str())
 }
 
-/// [`page_id`] of a URL as it is stored.
-pub(super) fn id_of(url: &str) -> String {
+fn id_of(url: &str) -> String {
     let hash = blake3::hash(url.as_bytes()).to_hex();
     hash[..PAGE_ID_CHARS].to_owned()
 }

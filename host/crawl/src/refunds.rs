@@ -1,10 +1,12 @@
 //! Refunds at the end of a crawl: of pages that an earlier process charged, and that the crawl has
 //! not fetched again.
 
+use url::Url;
+
 use trawl_billing::{BillingError, Spender};
 use trawl_model::{Nanodollars, UrlState};
 
-use super::paid::id_of;
+use super::paid::page_id;
 use super::parts::CrawlsParts;
 
 /// Rows of a stored frontier that are read at once.
@@ -50,12 +52,13 @@ impl EndingCrawl<'_> {
                 break;
             };
             after = Some(last.n);
-            for url in urls.iter().filter(|url| url.state != UrlState::Done) {
-                let page_id = id_of(&url.url);
+            let undone = urls.iter().filter(|url| url.state != UrlState::Done);
+            for url in undone.filter_map(|url| Url::parse(&url.url).ok()) {
+                let page_id = page_id(&url);
                 let Some(charge) = billing.charged(self.id, &page_id).await? else {
                     continue;
                 };
-                let page = (url.url.as_str(), page_id.as_str());
+                let page = (url.as_str(), page_id.as_str());
                 budget.refund(page, &charge, REASON).await?;
                 missing = missing - charge.total();
             }
