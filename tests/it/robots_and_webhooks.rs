@@ -60,24 +60,6 @@ async fn robots_txt_applies_by_user_agent_and_lists_sitemaps() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_are_not_followed_where_a_header_forbids_it() {
-    let (app, site) = (TestApp::start().await, FakeSite::start().await);
-    let url = site.put("/start", "text/html", link("/open") + &link("/closed"));
-    site.put("/open", "text/html", link("/more"));
-    // The header stands for the whole page, whichever crawlers other lines are for.
-    let forbids = "text/html\r\nX-Robots-Tag: other: all\r\nX-Robots-Tag: trawl: nofollow";
-    site.put("/closed", forbids, link("/never"));
-    for path in ["/more", "/never"] {
-        site.put(path, "text/html", format!("<p>{path}"));
-    }
-    let entries = crawled(&app, &json!({"url": url, "request": "http"})).await;
-    let expected = ["/start", "/open", "/closed", "/more"].map(str::to_owned);
-    assert_eq!(paths(&site, &entries), BTreeSet::from(expected));
-    let rude = json!({"url": url, "request": "http", "respect_robots": false});
-    assert!(paths(&site, &crawled(&app, &rude).await).contains("/never"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_of_sitemaps_that_finds_none_says_so() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let seed = site.put("/start", "text/html", link("/next"));
