@@ -214,6 +214,11 @@ impl Visit {
                 drop(slow);
                 self.html(PAGE).await
             }
+            // A browser asks for this where it navigates, plain HTTP does not.
+            "no-browsers" if head.to_lowercase().contains("\nupgrade-insecure-requests:") => {
+                std::future::pending().await
+            }
+            "no-browsers" => self.html(PAGE).await,
             "loop" => self.redirect("302 Found", "/loop", "").await,
             "to" => self.redirect("307 Temporary Redirect", query, "").await,
             "login" => {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+use tokio_util::sync::CancellationToken;
 
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars};
@@ -45,6 +46,8 @@ pub(crate) struct Allotment {
     released: Notify,
     /// The pages of the run that have a portion.
     pub(crate) reserved_pages: ReservedPages,
+    /// Cancelled when no page of the run waits for money any more.
+    pub(crate) waits_end: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -90,6 +93,7 @@ impl Allotment {
             }),
             released: Notify::new(),
             reserved_pages: ReservedPages::default(),
+            waits_end: CancellationToken::new(),
         }
     }
 
@@ -261,6 +265,13 @@ impl Allotment {
             state.unused += portion - charge;
         });
         self.after_page();
+    }
+
+    /// Notes that the account has this much back of what the run was charged.
+    pub(crate) fn refund(&self, charge: Nanodollars, at: Timestamp) {
+        self.with(|state| state.spent = state.spent - charge);
+        self.key.uncharge(charge, at);
+        self.released.notify_waiters();
     }
 
     /// Returns unused money to the account if another page waits for it.

@@ -19,6 +19,7 @@ mod key_wallet;
 mod notices;
 mod price;
 mod queue;
+mod refund;
 mod reservation;
 mod reserved_pages;
 mod run_budget;

@@ -14,13 +14,13 @@ use crate::error::BillingError;
 use crate::funds::{Cap, Funds, FundsError, Shortfall};
 use crate::key_wallet::{KeyWallet, Wallets};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
-use crate::waiting::{Growth, released, wait_for};
+use crate::waiting::{Growth, released, wait_in_run};
 use crate::wallet::Wallet;
 
 /// URLs are truncated to this length in the ledger, in bytes.
-const URL_BYTES_MAX: usize = 2048;
+pub(crate) const URL_BYTES_MAX: usize = 2048;
 /// Reasons are truncated to this length in the ledger, in bytes.
-const REASON_BYTES_MAX: usize = 512;
+pub(crate) const REASON_BYTES_MAX: usize = 512;
 /// Reason in the void of a dropped reservation.
 const ABANDONED: &str = "abandoned";
 
@@ -141,7 +141,8 @@ impl Reservation {
     }
 
     /// Reserves more, until it is at least `needed`, and `preferred` if so much is available. Waits
-    /// until `deadline` while other pages hold what is missing, but not when all of them wait too.
+    /// until `deadline`, or [`RunBudget::end_waits`](crate::RunBudget::end_waits), while other pages
+    /// hold what is missing, but not when all of them wait too.
     ///
     /// # Errors
     /// [`FundsError::Short`] names the cap. The reservation stays as it is.
@@ -177,7 +178,8 @@ impl Reservation {
             let same = waiting.take().filter(|growth| growth.is_of(short.cap));
             let begun = || Growth::new(short.cap, allotment.as_deref(), &key, &wallet);
             waiting = same.unwrap_or_else(begun).may_wait();
-            if waiting.is_none() || !wait_for(released, deadline).await {
+            let run = allotment.as_deref();
+            if waiting.is_none() || !wait_in_run(run, released, deadline).await {
                 return Err(FundsError::Short(short));
             }
         }
@@ -464,7 +466,8 @@ fn reservable(funds: &Funds, ceiling: Nanodollars) -> Result<Nanodollars, FundsE
     }
 }
 
-fn truncated(text: &str, bytes_max: usize) -> &str {
+/// The beginning of a text, of at most so many bytes.
+pub(crate) fn truncated(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 

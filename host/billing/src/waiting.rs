@@ -43,7 +43,7 @@ pub(crate) async fn released_soon(wallet: &Wallet, allotment: Option<&Allotment>
 
 /// Waits for a release; looks again after [`RECHECK_INTERVAL`] without one. `false` if the deadline
 /// has passed.
-pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Instant) -> bool {
+async fn wait_for(released: impl Future<Output = ()>, deadline: Instant) -> bool {
     let now = Instant::now();
     if now >= deadline {
         return false;
@@ -51,6 +51,23 @@ pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Insta
     let until = deadline.min(now + RECHECK_INTERVAL);
     let _elapsed = tokio::time::timeout_at(until, released).await;
     true
+}
+
+/// As [`wait_for`] for a page of this run, if it is of one: `false`, too, once no page of the run
+/// waits any more.
+pub(crate) async fn wait_in_run(
+    allotment: Option<&Allotment>,
+    released: impl Future<Output = ()>,
+    deadline: Instant,
+) -> bool {
+    let Some(allotment) = allotment else {
+        return wait_for(released, deadline).await;
+    };
+    tokio::select! {
+        biased;
+        () = allotment.waits_end.cancelled() => false,
+        is_released = wait_for(released, deadline) => is_released,
+    }
 }
 
 /// Reserves by this function; waits until `deadline` while pages in flight hold what is missing.
@@ -76,7 +93,7 @@ pub(crate) async fn when_available<T>(
             waiting = Some(wallet.wait());
             continue;
         }
-        if !wait_for(released, deadline).await {
+        if !wait_in_run(allotment, released, deadline).await {
             return Err(FundsError::AllHeld);
         }
     }

@@ -9,6 +9,7 @@ use trawl_store::{Entry, EntryKind, LedgerStore, StoreError, Written};
 use crate::error::BillingError;
 use crate::key_wallet::KeyWallet;
 use crate::queue::{ChargeSource, Effect, Item, Queue, UndonePost};
+use crate::refund;
 use crate::wallet::Wallet;
 
 /// Delay before a retry after the store failed, for instance because the disk is full.
@@ -196,7 +197,8 @@ async fn is_posted(store: &dyn LedgerStore, id: &str) -> bool {
 }
 
 /// Settles the post of a page of a run. A page is posted only once: if it was charged before, its
-/// allotment gets the money back, and the earlier charge is returned.
+/// allotment gets the money back, and the earlier charge is returned, which is nothing if it was
+/// refunded.
 async fn settle_run_post(
     store: &dyn LedgerStore,
     source: &dyn ChargeSource,
@@ -210,10 +212,8 @@ async fn settle_run_post(
     source.uncharge(-post.amount, post.at);
     match written {
         Written::AlreadyThere => {
-            let earlier = store.entry(&post.id).await?;
-            earlier
-                .map(|posted| posted.entry.charge)
-                .ok_or(BillingError::Unavailable)
+            let earlier = refund::charge_of_post(store, &post.id).await?;
+            earlier.ok_or(BillingError::Unavailable)
         }
         _ => Err(BillingError::Unavailable),
     }

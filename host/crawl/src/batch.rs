@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Cause, ContentHash, Nanodollars, UrlRow, UrlState};
+use trawl_model::{Cause, ContentHash, Nanodollars, SkipReason, UrlRow, UrlState};
 use trawl_store::{
     CrawlCounts, CrawlStore, LogPosition, OutboxRow, PageLog, PageRow, Progress, StoreError,
 };
@@ -183,14 +183,19 @@ impl Batch {
 }
 
 /// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
-/// stored with them. The numbers of URLs have no gaps in the store, so the row of a completed page
-/// is stored ahead as waiting, and again as done with its entry.
+/// stored with them. The numbers of URLs have no gaps in the store, so the row of a completed page,
+/// or of a URL that a page of the batch may stand for, is stored ahead as waiting, and as it is with
+/// the entries.
 fn split(mut urls: Vec<UrlRow>) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
     let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
     let rest = urls.split_off(n_ahead);
     let mut last = Vec::new();
     for row in &mut urls {
-        if row.state == UrlState::Done {
+        let is_with_entry = matches!(
+            row.state,
+            UrlState::Done | UrlState::Skipped(SkipReason::Duplicate)
+        );
+        if is_with_entry {
             last.push(row.clone());
             row.state = UrlState::Waiting;
         }
@@ -215,6 +220,7 @@ mod tests {
             target: None,
             state: match n {
                 5 => UrlState::Done,
+                6 => UrlState::Skipped(SkipReason::Duplicate),
                 _ => UrlState::Waiting,
             },
         };
@@ -229,7 +235,7 @@ mod tests {
                 .all(|row| row.state == UrlState::Waiting)
         );
         let last: Vec<u32> = last.iter().map(|row| row.n).collect();
-        assert_eq!(last, [5, 2 * URLS_AT_ONCE as u32]);
+        assert_eq!(last, [5, 6, 2 * URLS_AT_ONCE as u32]);
         let mut few = urls;
         few.truncate(URLS_AT_ONCE);
         let (ahead, last) = split(few);

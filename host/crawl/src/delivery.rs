@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use trawl_model::ContentHash;
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{ContentHash, Nanodollars};
 
 use super::batch::Recorded;
 use super::lock;
@@ -33,10 +33,9 @@ impl Undelivered {
         }
     }
 
-    fn delivered(mut self) {
+    /// The recorder has it, which notes that it is delivered once it stores it.
+    fn sent(mut self) {
         self.is_open = false;
-        lock(&self.run.frontier).note_delivered(self.n);
-        self.run.frontier_changed.notify_one();
     }
 }
 
@@ -109,11 +108,7 @@ pub(super) async fn deliver(
     let events = events.unwrap_or_default();
     let event_bytes = events.iter().map(Event::bytes).sum();
     let entry = held(outcome.memory.take(), entry, event_bytes);
-    let charge = if is_failed {
-        Nanodollars::ZERO
-    } else {
-        outcome.charge.total()
-    };
+    let charge = outcome.charge.total();
     run.job.update(|progress| {
         progress.n_pages += 1;
         progress.n_failed += u64::from(is_failed);
@@ -141,8 +136,7 @@ pub(super) async fn deliver(
     // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
     // that were charged.
     let _gone = run.receivers.recorder.send(recorded).await;
-    // Not before: its other URLs are stored as skipped once its entry is.
-    undelivered.delivered();
+    undelivered.sent();
     if let Some(listener) = &run.receivers.listener {
         // The loop notices when the caller hangs up.
         let _gone = listener.send(entry).await;

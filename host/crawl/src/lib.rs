@@ -45,6 +45,7 @@ mod reading;
 mod recorder;
 mod recover;
 mod recovery;
+mod refunds;
 mod restore;
 mod resume;
 mod run;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trawl_engine::page::{self, Admission, FailedBy, PageBudget, PageRules, PaidBy};
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Cause, Charge, ContentHash, PageFailure, SkipReason};
+use trawl_model::{Cause, ContentHash, PageFailure, SkipReason};
 use trawl_net::egress::on_behalf_of;
 use trawl_plan::PagePlan;
 
@@ -13,8 +13,8 @@ use super::delivery::deliver;
 use super::frontier::Leased;
 use super::gate::PageGate;
 use super::lock;
-use super::paid::page_id;
-use super::payment::{is_spent, note_unfunded, out_of_funds, settled};
+use super::paid::{PaidPage, page_id};
+use super::payment::{is_spent, note_unfunded, out_of_funds, refunded, settled};
 use super::run::Run;
 
 /// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
@@ -33,16 +33,21 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     let plan = run.pages.of(&leased.url);
     let admission = run.context.admission(&plan);
-    if let Some(failure) = ask_robots(&run, &leased, &admission).await {
+    let refusal = ask_robots(&run, &leased, &admission).await;
+    if let Some(pages) = &run.money.paid
+        && let Some(paid) = pages.find(&run.frontier, &leased.url).await
+    {
+        if let Some(failure) = refusal {
+            let outcome = PageOutcome::failed(leased.url.as_str(), failure);
+            return deliver_paid(lease, paid, (0, outcome)).await;
+        }
+        let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
+        return refetch_paid(lease, &plan, admission.under(gate), paid).await;
+    }
+    if let Some(failure) = refusal {
         return not_allowed(lease, &leased, failure).await;
     }
     let page_id = page_id(&leased.url);
-    if let Some(paid) = &run.money.paid
-        && let Some(charge) = paid.charge(&leased.url).await
-    {
-        let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
-        return refetch_paid(lease, &plan, admission.under(gate), charge).await;
-    }
     let paid_by = PaidBy::Run {
         budget: &run.money.budget,
         payer: &run.money.payer,
@@ -144,26 +149,40 @@ async fn failed(lease: FrontierLease, outcome: PageOutcome) {
     }
 }
 
-/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
-/// entry has the original charge. It is delivered although the crawl may have it under another URL
-/// by now, so that nothing is charged and not delivered. Decision D394.
-async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, admission: Admission, charge: Charge) {
+/// Fetches a page again, free of charge, that an earlier process charged and did not deliver.
+async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, admission: Admission, paid: PaidPage) {
     let run = lease.run();
     let page_budget = PageBudget::unbilled(plan.ceiling);
     let admission = Arc::new(admission);
     let produced = page::produce(&run.context, plan, &admission, &page_budget).await;
-    let n_bytes = produced.usage.content_bytes;
-    let mut outcome = PageOutcome {
-        charge,
-        ..produced.outcome
-    };
+    let delivered = (produced.usage.content_bytes, produced.outcome);
+    deliver_paid(lease, paid, delivered).await;
+}
+
+/// Delivers a page that an earlier process charged, with its decoded bytes: with the original
+/// charge, or refunded if it has failed now. It is delivered although the crawl may have it under
+/// another URL by now, so that nothing is charged and not delivered. Decision D394.
+async fn deliver_paid(
+    lease: FrontierLease,
+    paid: PaidPage,
+    (n_bytes, mut outcome): (u64, PageOutcome),
+) {
+    let run = lease.run();
     let content = compared_content(&run, &outcome);
     let found = outcome.discovered.take().unwrap_or_default();
     let end = match PageEnd::of(&outcome, content) {
         PageEnd::Good(content) => PageEnd::Paid(content),
         failed => failed,
     };
-    if let Some(undelivered) = lease.complete(found, end).await {
+    let Some(undelivered) = lease.complete(found, end).await else {
+        return;
+    };
+    let charge = match &outcome.error {
+        None => Some(paid.charge),
+        Some(failure) => refunded(&run, &paid, failure).await,
+    };
+    if let Some(charge) = charge {
+        outcome.charge = charge;
         deliver(undelivered, (n_bytes, content), outcome).await;
     }
 }

@@ -8,7 +8,7 @@ use url::Url;
 use trawl_billing::Billing;
 use trawl_model::Charge;
 
-use super::frontier::Frontier;
+use super::frontier::{Frontier, with_other_scheme};
 use super::lock;
 
 /// Hexadecimal digits of a page's id: 128 bits.
@@ -21,16 +21,43 @@ pub(super) struct PaidPages {
     paid_as: Arc<str>,
 }
 
+/// A page that was charged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PaidPage {
+    /// The URL that it was charged for.
+    pub(super) url: String,
+    pub(super) charge: Charge,
+}
+
+impl PaidPage {
+    /// The id that it was charged under.
+    pub(super) fn id(&self) -> String {
+        id_of(&self.url)
+    }
+}
+
 impl PaidPages {
     pub(super) fn new(billing: Billing, paid_as: Arc<str>) -> Self {
         Self { billing, paid_as }
     }
 
-    /// What a page was charged. A charge that cannot be looked up is found when the page is charged
-    /// again.
-    pub(super) async fn charge(&self, page: &Url) -> Option<Charge> {
-        let charge = self.billing.charged(&self.paid_as, &page_id(page)).await;
-        charge.ok().flatten()
+    /// The page, if it was charged. The earlier process may have found it with the other scheme,
+    /// which is the same page, unless each of the two is one of its own.
+    pub(super) async fn find(&self, frontier: &Mutex<Frontier>, page: &Url) -> Option<PaidPage> {
+        let found = self.charged(page.as_str()).await;
+        if found.is_some() || lock(frontier).has_twin(page) {
+            return found;
+        }
+        self.charged(&with_other_scheme(page.as_str())?).await
+    }
+
+    /// A charge that cannot be looked up is found when the page is charged again.
+    async fn charged(&self, url: &str) -> Option<PaidPage> {
+        let charge = self.billing.charged(&self.paid_as, &id_of(url)).await;
+        charge.ok().flatten().map(|charge| PaidPage {
+            url: url.to_owned(),
+            charge,
+        })
     }
 
     /// Whether this is the URL of a page that was charged and is not fetched yet. That page is to
@@ -38,7 +65,7 @@ impl PaidPages {
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {
-            Some(page) => self.charge(&page).await.is_some(),
+            Some(page) => self.find(frontier, &page).await.is_some(),
             None => false,
         }
     }
@@ -46,7 +73,11 @@ impl PaidPages {
 
 /// The id of a page in its crawl; the same after a restart.
 pub(super) fn page_id(url: &Url) -> String {
-    let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
+    id_of(url.as_str())
+}
+
+fn id_of(url: &str) -> String {
+    let hash = blake3::hash(url.as_bytes()).to_hex();
     hash[..PAGE_ID_CHARS].to_owned()
 }
 
@@ -62,7 +93,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::frontier::Lease;
-    use crate::frontier::tests::plan;
+    use crate::frontier::tests::{found, plan};
 
     /// A crawl that was charged for this page, and the directory of its ledger.
     pub(crate) async fn paid_for(page: &Url) -> (PaidPages, TempDir) {
@@ -83,19 +114,49 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
+    async fn a_page_is_found_by_the_scheme_that_it_was_charged_with() {
+        let url = |url: &str| Url::parse(url).expect("a URL");
+        let (charged, other) = (url("http://a.example/to"), url("https://a.example/to"));
+        let (paid, _directory) = paid_for(&charged).await;
+        let frontier = Mutex::new(Frontier::new(Arc::new(plan("http://a.example/"))));
+        for page in [&charged, &other] {
+            let found = paid.find(&frontier, page).await.expect("it was charged");
+            assert_eq!(found.url, charged.as_str());
+            assert_eq!(found.id(), page_id(&charged));
+        }
+        // Both are pages of their own once the site does not answer under one of the two.
+        lock(&frontier).add_seeds();
+        let Lease::Page(seed) = lock(&frontier).lease() else {
+            panic!("no page")
+        };
+        let links = found(&[charged.as_str(), other.as_str()]);
+        lock(&frontier).complete(seed.n, &links, true);
+        let Lease::Page(page) = lock(&frontier).lease() else {
+            panic!("no page")
+        };
+        assert_eq!(page.url, charged);
+        lock(&frontier).complete(page.n, &Discovered::default(), true);
+        lock(&frontier).is_unanswered(page.n);
+        assert!(paid.find(&frontier, &charged).await.is_some());
+        assert_eq!(paid.find(&frontier, &other).await, None);
+    }
+
+    #[tokio::test]
     async fn a_page_that_was_charged_is_due_until_it_is_fetched() {
         let url = |url: &str| Url::parse(url).expect("a URL");
         let seed = url("http://a.example/");
         let (paid, _directory) = paid_for(&seed).await;
-        let charge = paid.charge(&seed).await.map(|charge| charge.total());
-        assert_eq!(charge, Some(Nanodollars(3)));
         let frontier = Mutex::new(Frontier::new(Arc::new(plan("http://a.example/"))));
         let other = url("http://a.example/other");
         assert!(!paid.is_due(&frontier, &other).await, "it was not charged");
-        // It may be found later.
+        let charge = |found: Option<PaidPage>| found.map(|page| page.charge.total());
+        let found = paid.find(&frontier, &seed).await;
+        assert_eq!(charge(found), Some(Nanodollars(3)));
+        // It may be found later, and with the other scheme.
         assert!(paid.is_due(&frontier, &seed).await);
-        lock(&frontier).add_seeds();
         let again = url("https://a.example/#top");
+        assert!(paid.is_due(&frontier, &again).await, "the same page");
+        lock(&frontier).add_seeds();
         assert!(paid.is_due(&frontier, &again).await, "the same page");
         let Lease::Page(page) = lock(&frontier).lease() else {
             panic!("no page")

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use trawl_billing::{Cap, FundsError};
-use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded};
-use trawl_model::StopReason;
+use trawl_billing::{Billing, Cap, FundsError};
+use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded, Unpaid};
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{Charge, PageFailure, StopReason};
 use trawl_plan::PagePlan;
 
+use super::job::Job;
+use super::paid::PaidPage;
 use super::run::Run;
+use super::turn;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
 /// the others, which can still be paid.
@@ -23,51 +26,111 @@ const UNPAID_RETRIES_MAX: usize = 20;
 
 /// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
 /// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
-/// `None` if the server stops before: the next process fetches it again.
+/// `None` if the crawl is paused or parked before: it is fetched again when that continues.
 pub(super) async fn settled(
     run: &Run,
     paid_by: PaidBy<'_>,
     plan: &PagePlan,
     (page_budget, produced): (PageBudget<'_>, Produced),
 ) -> Option<PageOutcome> {
-    let mut unpaid = match page::try_settle(page_budget, produced).await {
+    let unpaid = match page::try_settle(page_budget, produced).await {
         Ok(outcome) => return Some(outcome),
         Err(unpaid) => unpaid,
     };
-    let mut n_retries = 0;
-    while n_retries < UNPAID_RETRIES_MAX {
-        tokio::select! {
-            biased;
-            () = run.stopped.cancelled() => return Some(unpaid.failed()),
-            () = run.server_stops.cancelled(), if run.job.in_background => return None,
-            () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
-        }
+    let settle_again = |unpaid: Box<Unpaid>| async move {
         // Then it knows, too, what became of the charges that it did not accept.
         if run.money.payer.billing.flush().await.is_err() {
-            continue;
+            return Attempt::Unheard(unpaid);
         }
-        n_retries += 1;
         let page_budget = run.context.page_budget(paid_by, plan);
-        let settling = page::settle_again(page_budget, unpaid);
-        let parks = run.job.in_background;
-        unpaid = match unless_parked(settling, parks, &run.server_stops).await? {
-            Ok(outcome) => return Some(outcome),
-            Err(unpaid) => unpaid,
-        };
-    }
-    Some(unpaid.failed())
+        match page::settle_again(page_budget, unpaid).await {
+            Ok(outcome) => Attempt::Paid(outcome),
+            Err(unpaid) => Attempt::Refused(unpaid),
+        }
+    };
+    let ended = retried(unpaid, &run.stopped, || pauses(run), settle_again);
+    Some(match ended.await? {
+        Ok(outcome) => outcome,
+        Err(unpaid) => unpaid.failed(),
+    })
 }
 
-/// The result of `work`; `None` if the server stops before, for a crawl that `parks` then.
-async fn unless_parked<T>(
-    work: impl Future<Output = T>,
-    parks: bool,
-    server_stops: &CancellationToken,
-) -> Option<T> {
+/// What a page costs that an earlier process charged and that has failed now: nothing, once its
+/// charge is refunded. While the ledger does not accept that, the page waits, unless the crawl is
+/// stopped; then it costs what it was charged. `None` as of [`settled`].
+pub(super) async fn refunded(run: &Run, paid: &PaidPage, failure: &PageFailure) -> Option<Charge> {
+    let id = paid.id();
+    let (page, reason) = ((paid.url.as_str(), id.as_str()), failure.message.as_str());
+    let refund = || run.money.budget.refund(page, &paid.charge, reason);
+    if refund().await.is_ok() {
+        return Some(Charge::default());
+    }
+    let refund_again = |()| async {
+        match refund().await {
+            Ok(()) => Attempt::Paid(Charge::default()),
+            Err(_refused) => Attempt::Refused(()),
+        }
+    };
+    let ended = retried((), &run.stopped, || pauses(run), refund_again);
+    Some(ended.await?.unwrap_or(paid.charge))
+}
+
+/// How a try to pay ended.
+enum Attempt<T, U> {
+    Paid(T),
+    /// Not yet.
+    Refused(U),
+    /// The ledger does not answer: it was not tried.
+    Unheard(U),
+}
+
+/// Tries to pay again until that succeeds, so many tries were refused, or the crawl is stopped.
+/// `None` if it `pauses` before.
+async fn retried<T, U, P: Future<Output = ()>, A: Future<Output = Attempt<T, U>>>(
+    mut unpaid: U,
+    stopped: &CancellationToken,
+    pauses: impl Fn() -> P,
+    attempt: impl Fn(U) -> A,
+) -> Option<Result<T, U>> {
+    let mut n_refused = 0;
+    while n_refused < UNPAID_RETRIES_MAX {
+        tokio::select! {
+            biased;
+            () = stopped.cancelled() => break,
+            () = pauses() => return None,
+            () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
+        }
+        let ended = tokio::select! {
+            biased;
+            ended = attempt(unpaid) => ended,
+            () = pauses() => return None,
+        };
+        unpaid = match ended {
+            Attempt::Paid(paid) => return Some(Ok(paid)),
+            Attempt::Refused(unpaid) => {
+                n_refused += 1;
+                unpaid
+            }
+            Attempt::Unheard(unpaid) => unpaid,
+        };
+    }
+    Some(Err(unpaid))
+}
+
+/// Resolves when a background crawl is paused because the server stops, or parked because its plan
+/// has ended: what is not paid then is fetched again when it continues. Never for a streaming
+/// crawl.
+async fn pauses(run: &Run) {
+    paused(&run.job, &run.money.payer.billing, &run.server_stops).await;
+}
+
+async fn paused(job: &Job, billing: &Billing, server_stops: &CancellationToken) {
+    if !job.in_background {
+        return std::future::pending().await;
+    }
     tokio::select! {
-        biased;
-        done = work => Some(done),
-        () = server_stops.cancelled(), if parks => None,
+        () = server_stops.cancelled() => {}
+        () = turn::plan_ended(billing, job) => {}
     }
 }
 
@@ -123,7 +186,13 @@ pub(super) fn out_of_funds(run: &Run, error: &FundsError) {
 
 #[cfg(test)]
 mod tests {
+    use trawl_billing::testing::billing_with;
+    use trawl_model::{Nanodollars, Terms};
+    use trawl_store::CrawlRecord;
+    use trawl_store::testing::running_crawl;
+
     use super::*;
+    use crate::job::CrawlProgress;
 
     #[test]
     fn a_page_that_reserved_something_is_not_skipped_for_the_money() {
@@ -142,15 +211,56 @@ mod tests {
         }
     }
 
+    /// A page that is paid at the second try.
+    fn second(n_tries: u8) -> std::future::Ready<Attempt<u8, u8>> {
+        std::future::ready(match n_tries {
+            0 => Attempt::Refused(1),
+            n => Attempt::Paid(n),
+        })
+    }
+
     #[tokio::test]
-    async fn a_page_that_waits_for_money_is_given_up_when_its_crawl_is_parked() {
-        let stops = CancellationToken::new();
-        let paid = unless_parked(std::future::ready(1), true, &stops).await;
-        assert_eq!(paid, Some(1));
-        stops.cancel();
-        let parked = unless_parked(std::future::pending::<u8>(), true, &stops).await;
-        assert_eq!(parked, None);
-        let streamed = unless_parked(std::future::ready(1), false, &stops).await;
-        assert_eq!(streamed, Some(1), "its crawl does not continue later");
+    async fn a_page_that_is_not_paid_yet_is_tried_until_its_crawl_ends() {
+        let (stopped, paused) = (CancellationToken::new(), CancellationToken::new());
+        let pauses = || paused.cancelled();
+        assert_eq!(retried(0, &stopped, pauses, second).await, Some(Ok(1)));
+        // The ledger waits for money that other pages hold.
+        let held = |_: u8| std::future::pending::<Attempt<u8, u8>>();
+        let parked = async {
+            tokio::time::sleep(2 * UNPAID_RETRY_DELAY).await;
+            paused.cancel();
+        };
+        let (given_up, ()) = tokio::join!(retried(0, &stopped, pauses, held), parked);
+        assert_eq!(given_up, None);
+        assert_eq!(retried(0, &stopped, pauses, second).await, None);
+        stopped.cancel();
+        let failed = retried(0, &stopped, pauses, second).await;
+        assert_eq!(failed, Some(Err(0)), "a stopped crawl does not continue");
+    }
+
+    #[tokio::test]
+    async fn pages_of_a_background_crawl_wait_for_money_until_it_is_paused_or_parked() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (billing, account) = billing_with(directory.path(), Nanodollars(1_000)).await;
+        let is_paused = async |in_background: bool, terms: Terms, stops: &CancellationToken| {
+            let record = CrawlRecord {
+                in_background,
+                terms,
+                ..running_crawl(&account, "ab12")
+            };
+            let job = Job::new(&record, CrawlProgress::stored(&record));
+            let short = Duration::from_millis(200);
+            let paused = paused(&job, &billing, stops);
+            tokio::time::timeout(short, paused).await.is_ok()
+        };
+        let running = CancellationToken::new();
+        assert!(!is_paused(true, Terms::PayAsYouGo, &running).await);
+        // The account has no plan.
+        assert!(is_paused(true, Terms::Unlimited, &running).await);
+        assert!(!is_paused(false, Terms::Unlimited, &running).await);
+        let stopping = CancellationToken::new();
+        stopping.cancel();
+        assert!(is_paused(true, Terms::PayAsYouGo, &stopping).await);
+        assert!(!is_paused(false, Terms::PayAsYouGo, &stopping).await);
     }
 }

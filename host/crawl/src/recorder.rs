@@ -110,7 +110,10 @@ impl Writer {
             let until = tokio::time::Instant::now() + BATCH_TIME;
             while is_open && pages.len() < WAITING_MAX {
                 match tokio::time::timeout_at(until, incoming.recv()).await {
-                    Ok(Some(page)) => pages.push(page),
+                    Ok(Some(page)) => {
+                        self.note_delivered(page.n);
+                        pages.push(page);
+                    }
                     Ok(None) => is_open = false,
                     Err(_) => break,
                 }
@@ -126,6 +129,14 @@ impl Writer {
             }
         }
         true
+    }
+
+    /// Notes that a page is delivered, which is part of the next batch: its other URLs are stored
+    /// as skipped with its entry. Before it, a crash would lose them if the page is another one
+    /// when it is fetched again.
+    fn note_delivered(&self, n: u32) {
+        lock(&self.frontier).note_delivered(n);
+        self.target.frontier_changed.notify_one();
     }
 
     /// Stores a batch with the changes of the frontier; `false` when the store failed repeatedly,
@@ -218,9 +229,10 @@ mod tests {
     use std::time::Instant;
 
     use bytes::Bytes;
+    use url::Url;
 
-    use trawl_model::Nanodollars;
     use trawl_model::clock::{Clock, Timestamp};
+    use trawl_model::{Nanodollars, SkipReason};
     use trawl_plan::address;
     use trawl_store::sqlite::SqliteStore;
     use trawl_store::testing::running_crawl;
@@ -294,6 +306,57 @@ mod tests {
         }
     }
 
+    fn target(folder: &Path, store: &Arc<SqliteStore>) -> Target {
+        let log = PageLog::continue_after(folder, ID, None).expect("a log");
+        let disk = Disk::open(folder, DiskThreshold::Bytes(0)).expect("a disk");
+        Target {
+            sinks: Sinks {
+                store: store.clone(),
+                log: Arc::new(Mutex::new(log)),
+                webhooks: Webhooks::new(store.clone(), Clock::wall(), WebhookLimits::default()),
+            },
+            storage: Storage::new(store.clone(), Arc::new(disk), 0),
+            frontier_changed: Arc::default(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn another_url_of_a_page_is_skipped_in_the_store_once_the_page_is_stored() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = store(folder.path()).await;
+        let mut frontier = Frontier::new(Arc::new(plan("http://a.example/")));
+        frontier.add_seeds();
+        let Lease::Page(leased) = frontier.lease() else {
+            panic!("no page")
+        };
+        let to = Url::parse("http://a.example/to").expect("a URL");
+        assert_eq!(frontier.redirect(leased.n, &to), Ok(()));
+        frontier.complete(leased.n, &found(&[]), true);
+        let record = record();
+        store.create_crawl(&record).await.expect("a new crawl");
+        let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
+        let target = target(folder.path(), &store);
+        let frontier = Arc::new(Mutex::new(frontier));
+        let recorder = Recorder::start(job, frontier, target, CrawlCounts::default());
+        let states = async || {
+            let urls = store.crawl_urls(ID, None, 9).await.expect("URLs");
+            urls.iter().map(|url| url.state).collect::<Vec<_>>()
+        };
+        let started = Instant::now();
+        while states().await.is_empty() {
+            assert!(started.elapsed() < PATIENCE, "nothing is stored");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(states().await, [UrlState::Waiting; 2]);
+        let sent = recorder.sender().send(page(leased.n)).await;
+        assert!(sent.is_ok());
+        assert!(recorder.finish().await, "it is stored");
+        let duplicate = UrlState::Skipped(SkipReason::Duplicate);
+        assert_eq!(states().await, [UrlState::Done, duplicate]);
+        store.close().await;
+    }
+
     #[tokio::test]
     async fn a_batch_that_is_retried_does_each_step_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -306,18 +369,7 @@ mod tests {
         frontier.complete(leased.n, &found(&[]), true);
         let record = record();
         let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
-        let log = PageLog::continue_after(folder.path(), ID, None).expect("a log");
-        let disk = Disk::open(folder.path(), DiskThreshold::Bytes(0)).expect("a disk");
-        let target = Target {
-            sinks: Sinks {
-                store: store.clone(),
-                log: Arc::new(Mutex::new(log)),
-                webhooks: Webhooks::new(store.clone(), Clock::wall(), WebhookLimits::default()),
-            },
-            storage: Storage::new(store.clone(), Arc::new(disk), 0),
-            frontier_changed: Arc::default(),
-            stop: CancellationToken::new(),
-        };
+        let target = target(folder.path(), &store);
         let frontier = Arc::new(Mutex::new(frontier));
         // The crawl is not in the database yet, so the last step of its batch fails.
         let recorder = Recorder::start(job, frontier, target, CrawlCounts::default());

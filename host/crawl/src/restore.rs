@@ -107,9 +107,7 @@ async fn send_windows(
         let after = last.n;
         // More only if the URLs are much longer than most.
         let most = WINDOWS * next.iter().map(UrlRow::bytes).sum::<usize>();
-        if most as u64 > lease.bytes() {
-            lease.record(most);
-        }
+        lease.record_at_least(most);
         if windows.send(next).await.is_err() {
             break;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use trawl_billing::{AccountId, FundsError, SubscriptionError};
+use trawl_billing::{AccountId, FundsError, Spender, SubscriptionError};
 use trawl_model::StopReason;
 use trawl_model::memory::{Held, MemoryKind};
 use trawl_store::{CrawlRecord, CrawlState, FoundCrawl, StorageRefusal, StoreError};
@@ -17,6 +17,7 @@ use super::pipeline::FinishedCrawl;
 use super::planning::{Planner, Ready, bytes_while_planned};
 use super::queued::{Queued, TooManyBytes};
 use super::recovery::Recovery;
+use super::refunds::EndingCrawl;
 use super::start::{self, CrawlTask};
 use super::webhooks::{WebhookLimits, WebhooksFull};
 
@@ -196,6 +197,17 @@ impl Crawls {
         let record = self.record(account, id).await?;
         if record.state != CrawlState::Ended && self.jobs.find(account, id).is_none() {
             self.store_end(id, StopReason::Cancelled).await?;
+            if record.in_background {
+                let ending = EndingCrawl {
+                    id,
+                    spender: Spender {
+                        account,
+                        key: record.key,
+                    },
+                    delivered: record.counts.spent,
+                };
+                ending.refund(&self.parts).await;
+            }
         }
         // Looked up after the end was stored: the crawl may be resumed at the same time.
         if let Some(job) = self.jobs.find(account, id) {
@@ -278,6 +290,14 @@ impl Crawls {
         }
         if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
+            if job.in_background {
+                let ending = EndingCrawl {
+                    id: &job.id,
+                    spender: job.spender(),
+                    delivered: job.progress().spent,
+                };
+                ending.refund(&self.parts).await;
+            }
             if let Some(ready) = &ready {
                 self.finish_pipeline(&job, verb, ready).await;
             }

@@ -14,7 +14,7 @@ use trawl_model::{Nanodollars, Terms};
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan, TransformSource};
 
 use crate::extract::Input;
-use crate::page::{self, PaidBy, Payer, RunContext};
+use crate::page::{self, PaidBefore, PaidBy, Payer, RunContext};
 
 /// How long the pages of a `/transform` may take together.
 const TRANSFORM_TIME_MAX: Duration = Duration::from_secs(30);
@@ -142,7 +142,11 @@ impl Run {
         if payment.is_repeated
             && let Ok(Some(charge)) = payer.billing.charged(name, page_id).await
         {
-            return PaidBy::Before(charge);
+            return PaidBy::Before(PaidBefore {
+                charge,
+                budget,
+                page_id,
+            });
         }
         PaidBy::Run {
             budget,

@@ -68,21 +68,21 @@ impl Document {
                 .iter()
                 .any(|(name, _)| name.ends_with("-mitigated") || name == "x-amzn-waf-action")
     }
+}
 
-    /// Whether its `Content-Security-Policy` has a `sandbox` without `allow-scripts`: not even
-    /// timers run in it.
-    pub(super) fn runs_no_scripts(&self) -> bool {
-        let policies = self.headers.iter();
-        let policies = policies.filter(|(name, _)| name == "content-security-policy");
-        let mut directives = policies.flat_map(|(_, value)| value.split([';', ',']));
-        directives.any(|directive| {
-            let mut words = directive.split_ascii_whitespace();
-            let is_sandbox = words
-                .next()
-                .is_some_and(|name| name.eq_ignore_ascii_case("sandbox"));
-            is_sandbox && !words.any(|flag| flag.eq_ignore_ascii_case("allow-scripts"))
-        })
-    }
+/// Whether the `Content-Security-Policy` among these headers has a `sandbox` without
+/// `allow-scripts`: not even timers run in the document.
+fn forbid_scripts(headers: &[(String, String)]) -> bool {
+    let policies = headers.iter();
+    let policies = policies.filter(|(name, _)| name == "content-security-policy");
+    let mut directives = policies.flat_map(|(_, value)| value.split([';', ',']));
+    directives.any(|directive| {
+        let mut words = directive.split_ascii_whitespace();
+        let is_sandbox = words
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case("sandbox"));
+        is_sandbox && !words.any(|flag| flag.eq_ignore_ascii_case("allow-scripts"))
+    })
 }
 
 /// One navigation.
@@ -130,6 +130,13 @@ impl Navigation {
             document.headers.clone_from(headers);
         }
         Some(document)
+    }
+
+    /// The headers of [`Self::document`]: the raw ones if they are known. None without an answer.
+    fn document_headers(&self) -> &[(String, String)] {
+        let of_response = self.response.as_ref().map(|response| &response.headers);
+        let headers = self.headers.as_ref().or(of_response);
+        headers.map(Vec::as_slice).unwrap_or_default()
     }
 }
 
@@ -207,6 +214,12 @@ impl Navigations {
     /// The document that is shown, with its raw headers if they are known.
     pub(super) fn document(&self) -> Option<Document> {
         self.shown.as_ref()?.document()
+    }
+
+    /// Whether the document that is shown runs no scripts, by its `Content-Security-Policy`.
+    pub(super) fn runs_no_scripts(&self) -> bool {
+        let shown = self.shown.as_ref();
+        shown.is_some_and(|shown| forbid_scripts(shown.document_headers()))
     }
 
     /// What led to the document that is shown, or to the first one while none is.
@@ -341,6 +354,30 @@ mod tests {
             (Some(307), "http://c.example/"),
         ];
         assert_eq!(hops.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_sandboxed_document_runs_no_scripts_by_its_raw_headers() {
+        let policy = |value: &str| {
+            let name = "content-security-policy".to_owned();
+            vec![(name, value.to_owned())]
+        };
+        for (value, expected) in [
+            ("default-src 'self'", false),
+            ("default-src 'self'; Sandbox", true),
+            ("sandbox allow-forms allow-scripts", false),
+        ] {
+            let mut all = Navigations::default();
+            assert!(!all.runs_no_scripts(), "nothing is shown");
+            all.commit(Some("page".to_owned()));
+            all.respond(Document {
+                headers: policy(value),
+                ..response("page", 200)
+            });
+            assert_eq!(all.runs_no_scripts(), expected, "{value}");
+            all.headers("page", || policy("sandbox"));
+            assert!(all.runs_no_scripts(), "the raw headers count");
+        }
     }
 
     #[test]

@@ -141,6 +141,11 @@ impl PageState {
         self.navigation.document()
     }
 
+    /// Whether the main document runs no scripts, by its `Content-Security-Policy`.
+    pub(super) fn runs_no_scripts(&self) -> bool {
+        self.navigation.runs_no_scripts()
+    }
+
     /// The main frame shows the document of this request.
     pub(super) fn commit(&mut self, request: Option<String>) {
         self.navigation.commit(request);

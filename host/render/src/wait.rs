@@ -180,8 +180,7 @@ impl Tab<'_> {
 
     /// Whether the page's main thread is free. `None` if the page navigated meanwhile.
     async fn is_free(&self) -> Option<bool> {
-        let document = self.watch.state().document();
-        if document.is_some_and(|document| document.runs_no_scripts()) {
+        if self.watch.state().runs_no_scripts() {
             return Some(true);
         }
         let limits = (IDLE_CALLBACK_MAX_MS, TIMER_LATE_MAX_MS);

@@ -21,7 +21,8 @@ pub enum EntryKind {
     Bonus,
     /// Money reserved for a page.
     Reserve,
-    /// The charge of a page; releases the rest of its reservation.
+    /// The charge of a page; releases the rest of its reservation. With a positive amount, the
+    /// refund of an earlier one.
     Post,
     /// The release of a whole reservation, with the reason.
     Void,
@@ -77,8 +78,8 @@ pub struct Entry {
     pub account: AccountId,
     /// The kind of change.
     pub kind: EntryKind,
-    /// Change of the balance: positive for money in, negative for a charge, zero for reserve and
-    /// void.
+    /// Change of the balance: positive for money in and refunds, negative for a charge, zero for
+    /// reserve and void.
     pub amount: Nanodollars,
     /// Change of the reserved money: positive for a reserve, negative for its post or void.
     pub held: Nanodollars,
@@ -91,11 +92,12 @@ pub struct Entry {
     pub url: Arc<str>,
     /// Key that the page was requested with; empty without a page, and where it is not known.
     pub key: KeyPrefix,
-    /// Components of a post's charge; zero otherwise.
+    /// Components of a post's charge, negative for a refund; zero otherwise.
     pub charge: Charge,
     /// Resources that the page consumed, even if it was not charged; zero without a page.
     pub consumed: Consumed,
-    /// Why a reservation was voided, which seats were paid, or a note on money in.
+    /// Why a reservation was voided or a page refunded, which seats were paid, or a note on money
+    /// in.
     pub reason: String,
     /// Creation time.
     pub at: Timestamp,

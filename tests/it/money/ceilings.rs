@@ -1,6 +1,9 @@
 //! Ceilings and balances under many pages in flight: reservations fit the pages, so a small ceiling
 //! does not make a crawl serial, and it is spent to the last page.
 
+use std::time::Duration;
+
+use reqwest::Method;
 use serde_json::{Value, json};
 use trawl_model::Nanodollars;
 use trawl_tests::caller::assert_free;
@@ -83,6 +86,51 @@ async fn pages_that_wait_for_their_host_hold_no_money() {
         (10, &json!("completed"))
     );
     settled(&app).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_is_cancelled_does_not_wait_for_money() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let (account, caller) = app.another("poor", Nanodollars(CENT / 2)).await;
+    let slow = json!({"url": site.url("/slow/25000"), "request": "http", "cache": false});
+    let crawling = async {
+        requested(&site, "/slow/25000").await;
+        // The page of the crawl needs what the other one holds.
+        let funds = app.app.billing().funds(&account);
+        let n_bytes = funds.balance.0 - funds.held.0 / 2;
+        let n_bytes = usize::try_from(n_bytes).expect("a balance");
+        let url = site.put("/large", "text/plain", body_of(n_bytes));
+        let body = json!({"url": url, "request": "http", "return_format": "empty", "cache": false,
+            "run_in_background": true});
+        let queued = caller.post("/crawl", &[], &body).await.json();
+        let id = queued["id"].as_str().expect("an id").to_owned();
+        requested(&site, "/large").await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let state = caller.get(&format!("/crawl/{id}")).await.json();
+        assert_eq!(state["state"], "running", "it waits for money: {state}");
+        let cancelled = caller.send(Method::DELETE, &format!("/crawl/{id}"), &[], String::new());
+        assert_eq!(cancelled.await.expect("an answer").status, 200);
+        let ended = caller.crawl_ended(&id, Duration::from_secs(10)).await;
+        assert_eq!(ended["stop_reason"], "cancelled", "{ended}");
+        let pages = caller.get(&format!("/crawl/{id}/pages")).await.json();
+        assert_free(&pages[0]);
+    };
+    tokio::select! {
+        entry = caller.page(slow) => panic!("the other page has ended: {entry}"),
+        () = crawling => {}
+    }
+}
+
+/// Waits until the site has a request for this path.
+async fn requested(site: &FakeSite, path: &str) {
+    let line = format!("GET {path} ");
+    for _ in 0..500 {
+        if site.requests().iter().any(|head| head.starts_with(&line)) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("nothing requests `{path}`");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

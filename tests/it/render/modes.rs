@@ -206,6 +206,28 @@ async fn a_plain_copy_may_replace_the_page_on_a_host_that_is_rendered_at_once() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_no_browser_gets_in_time_is_fetched_by_plain_http() {
+    let stage = Stage::new().await;
+    stage.site.put("/app.js", "text/javascript", SCRIPT);
+    for path in ["/1", "/2", "/3"] {
+        let url = stage.page(path, SHELL);
+        let entry = stage.app.fine(json!({"url": url})).await;
+        assert_eq!(entry["metadata"]["rendered_by"], "browser");
+    }
+    let url = stage.site.url("/no-browsers");
+    let body = json!({"url": url, "return_format": "text", "request_timeout": 10});
+    let entry = stage.app.fine(body).await;
+    assert!(content(&entry).contains("A page"), "{entry}");
+    assert_eq!(entry["metadata"]["rendered_by"], "http", "{entry}");
+    let heads = stage.site.requests();
+    let asked = heads.iter().filter(|head| head.contains("/no-browsers "));
+    assert_eq!(asked.count(), 2, "a browser asked first");
+    stage.app.assert_settled().await;
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_exceeds_its_ceiling_fails_for_free() {
     let stage = Stage::new().await;
     let url = stage.page("/", "<script src=/big.js></script><p>text");

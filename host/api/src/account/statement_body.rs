@@ -91,8 +91,9 @@ struct StatementEntry {
     seq: i64,
     /// Time of the entry.
     at: String,
-    /// `top_up`, `bonus`, `reserve` (reserved for a page), `post` (the charge of a page), `void` (a
-    /// page that failed or was refused), `seats` (the monthly price of seats).
+    /// `top_up`, `bonus`, `reserve` (reserved for a page), `post` (the charge of a page, or its
+    /// refund, with a positive amount), `void` (a page that failed or was refused), `seats` (the
+    /// monthly price of seats).
     kind: &'static str,
     /// Change of the balance in dollars.
     amount: f64,
@@ -102,13 +103,13 @@ struct StatementEntry {
     run: String,
     /// URL of the page; empty for top-ups.
     url: String,
-    /// The parts of a charge.
+    /// The parts of a charge; negative of a refund.
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<Costs>,
     /// The provider's part of a charge in dollars, included in `total_cost`.
     #[serde(skip_serializing_if = "is_zero")]
     billed_cost: f64,
-    /// Why a page was not charged, or which seats were charged.
+    /// Why a page was not charged or is refunded, or which seats were charged.
     reason: String,
     /// First characters of the key that the page was requested with; empty for top-ups, and for
     /// pages from before keys were recorded.

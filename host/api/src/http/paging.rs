@@ -190,10 +190,7 @@ impl<T> Page<T> {
 /// Makes a lease cover rows of this many bytes and the body with them, which has their texts once
 /// more. Most rows need less than was taken for them before they were read.
 pub(crate) fn cover(lease: &mut MemoryLease, row_bytes: usize) {
-    let needed = row_bytes.saturating_mul(2);
-    if needed as u64 > lease.bytes() {
-        lease.record(needed);
-    }
+    lease.record_at_least(row_bytes.saturating_mul(2));
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use trawl_billing::{AccountId, Payment};
+use trawl_billing::{AccountId, Billing, Payment};
 use trawl_crawl::{CrawlError, CrawlsInUse, NewCrawl};
 use trawl_model::clock::Timestamp;
-use trawl_model::{Charge, Nanodollars, Terms};
+use trawl_model::{Charge, Nanodollars, Terms, UrlRow, UrlState};
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlState, DiskThreshold};
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, DiskThreshold, Progress};
 use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request};
 
 use super::data::{running_crawl, test_account};
@@ -100,15 +100,12 @@ async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
     assert!(matches!(another, Err(CrawlError::Storage(_))));
 }
 
-#[tokio::test]
-async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
-    const URL: &str = "http://a.test/";
-    const CREDIT: Nanodollars = Nanodollars(100_000);
-    let server = TestServer::new().await;
-    let account = test_account(&server);
-    let (crawls, billing) = (server.service.crawls(), server.service.billing());
-    // The charge is all that is stored of the page, and all that the crawl may cost.
-    let budget = billing.run_budget(&account, NAME, CREDIT, Nanodollars::ZERO);
+const URL: &str = "http://a.test/";
+const CREDIT: Nanodollars = Nanodollars(100_000);
+
+/// Charges a page of a crawl, which is all that it may cost.
+async fn charge(billing: &Billing, account: &AccountId) {
+    let budget = billing.run_budget(account, NAME, CREDIT, Nanodollars::ZERO);
     let budget = budget.expect("a budget");
     let hash = blake3::hash(URL.as_bytes()).to_hex();
     let page = budget.reserve(CREDIT, URL, &hash[..32], Instant::now() + PATIENCE);
@@ -118,7 +115,54 @@ async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
     };
     let page = page.await.expect("a reservation");
     page.post(&charge).await.expect("posted");
-    drop(budget);
+}
+
+#[tokio::test]
+async fn a_page_that_was_charged_before_a_kill_is_refunded_when_its_crawl_ends_without_it() {
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let (crawls, billing) = (server.service.crawls(), server.service.billing());
+    let store = server.service.store();
+    let before = billing.funds(&account).balance;
+    charge(billing, &account).await;
+    assert_eq!(billing.funds(&account).balance, before - CREDIT);
+    let parked = CrawlRecord {
+        state: CrawlState::Parked,
+        ..running_crawl(&account, NAME, REQUEST)
+    };
+    store.create_crawl(&parked).await.expect("a row");
+    let row = |n: u32, url: &str| UrlRow {
+        n,
+        url: url.to_owned(),
+        depth: 0,
+        referrer: None,
+        anchor: None,
+        target: None,
+        state: UrlState::Waiting,
+    };
+    let waiting = Progress {
+        urls: vec![row(0, "http://a.test/other"), row(1, URL)],
+        pages: Vec::new(),
+        counts: CrawlCounts::default(),
+    };
+    let saved = store.save_crawl_progress(NAME, &waiting).await;
+    saved.expect("rows");
+    for _ in 0..2 {
+        let ended = crawls.cancel(&account, NAME).await.expect("a crawl");
+        assert_eq!(ended.record.state, CrawlState::Ended);
+        assert_eq!(billing.funds(&account).balance, before);
+    }
+    let spent = billing.spent_by_run(NAME).await;
+    assert_eq!(spent.expect("the store works"), Nanodollars::ZERO);
+}
+
+#[tokio::test]
+async fn a_page_that_was_charged_before_a_kill_and_fails_after_it_is_refunded() {
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let (crawls, billing) = (server.service.crawls(), server.service.billing());
+    // The charge is all that is stored of the page.
+    charge(billing, &account).await;
     let request = json!({
         "url": URL, "return_format": "empty", "request": "http", "respect_robots": false, "max_credits_allowed": 1,
     });
@@ -143,6 +187,11 @@ async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
     }
     let pages = server.get(&format!("/crawl/{NAME}/pages")).await.json();
     assert_eq!(pages[0]["url"], URL, "{pages}");
-    assert_eq!(pages[0]["costs"]["total_cost"], 0.0001, "{pages}");
-    assert_eq!(billing.funds(&account).balance, before);
+    assert!(pages[0]["error"].is_string(), "{pages}");
+    assert_eq!(pages[0]["costs"]["total_cost"], 0.0, "{pages}");
+    assert_eq!(billing.funds(&account).balance, before + CREDIT);
+    let spent = billing.spent_by_run(NAME).await;
+    assert_eq!(spent.expect("the store works"), Nanodollars::ZERO);
+    let crawl = crawls.show(&account, NAME).await.expect("a row");
+    assert_eq!(crawl.record.counts.spent, Nanodollars::ZERO);
 }

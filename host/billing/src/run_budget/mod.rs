@@ -6,17 +6,16 @@ mod tests;
 use std::sync::{Arc, Weak};
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{EntryKind, StoreError};
+use trawl_store::{StoreError, Written};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
 use crate::funds::{Cap, FundsError, Shortfall};
 use crate::key_wallet::Spender;
 use crate::reservation::Reservation;
-use crate::{Billing, key, waiting};
+use crate::{Billing, key, refund, waiting};
 
 /// The budget of one run. Dropping it returns the money that is reserved for no page.
 #[derive(Debug)]
@@ -24,8 +23,6 @@ pub struct RunBudget {
     allotment: Arc<Allotment>,
     /// The name that the ids of its posts begin with.
     posts: Arc<str>,
-    /// Cancelled when no page waits for money any more.
-    waits_end: CancellationToken,
 }
 
 impl Drop for RunBudget {
@@ -77,7 +74,6 @@ impl Billing {
         Ok(RunBudget {
             allotment,
             posts: Arc::from(payment),
-            waits_end: CancellationToken::new(),
         })
     }
 
@@ -106,14 +102,14 @@ impl Billing {
         self.store.has_run_posts(name).await
     }
 
-    /// What a page of a run was charged before, by this or an earlier process.
+    /// What a page of a run was charged before, by this or an earlier process; nothing if that was
+    /// refunded.
     ///
     /// # Errors
     /// The store failed.
     pub async fn charged(&self, run: &str, page_id: &str) -> Result<Option<Charge>, BillingError> {
-        let entry = self.store.entry(&page_post_id(run, page_id)).await?;
-        let post = entry.filter(|posted| posted.entry.kind == EntryKind::Post);
-        Ok(post.map(|posted| posted.entry.charge))
+        let post_id = page_post_id(run, page_id);
+        Ok(refund::charge_of_post(self.store.as_ref(), &post_id).await?)
     }
 }
 
@@ -137,12 +133,7 @@ impl RunBudget {
         let allotment = &*self.allotment;
         let wallet = &allotment.wallet;
         let reserve = || self.reserve_now(likely, page_url, page_id);
-        let reserving = waiting::when_available(wallet, Some(allotment), deadline, reserve);
-        let reserved = tokio::select! {
-            biased;
-            reserved = reserving => reserved,
-            () = self.waits_end.cancelled() => Err(FundsError::AllHeld),
-        };
+        let reserved = waiting::when_available(wallet, Some(allotment), deadline, reserve).await;
         reserved.map_err(|error| error.or_short(|| self.shortfall(likely)))
     }
 
@@ -182,16 +173,46 @@ impl RunBudget {
         }
     }
 
+    /// Takes back what a page of this URL and id was charged by an earlier process, because it has
+    /// failed since. Returns once the refund is durable. A page is refunded once.
+    ///
+    /// # Errors
+    /// [`BillingError::Unavailable`] if the ledger did not accept it: the page costs what it did.
+    pub async fn refund(
+        &self,
+        (page_url, page_id): (&str, &str),
+        charge: &Charge,
+        reason: &str,
+    ) -> Result<(), BillingError> {
+        let allotment = &self.allotment;
+        let total = charge.total();
+        if total <= Nanodollars::ZERO {
+            return Ok(());
+        }
+        let post_id = page_post_id(&self.posts, page_id);
+        let refund = refund::entry(allotment, &post_id, (page_url, reason), charge);
+        let (at, wallet) = (refund.at, Arc::clone(&allotment.wallet));
+        let written = allotment.queue.write(vec![refund], Some(wallet)).await?;
+        match written[..] {
+            [Written::New] => {
+                allotment.refund(total, at);
+                Ok(())
+            }
+            [Written::AlreadyThere] => Ok(()),
+            _ => Err(BillingError::Unavailable),
+        }
+    }
+
     /// Resolves when money of the run may have become available, at the latest after a short time.
     /// Until then other runs return what none of their pages needs.
     pub async fn released(&self) {
         waiting::released_soon(&self.allotment.wallet, Some(&*self.allotment)).await;
     }
 
-    /// Ends all waits of [`Self::reserve`], also later ones, as their deadlines would: the run must
-    /// end soon.
+    /// Ends all waits of [`Self::reserve`] and [`Reservation::grow`], also later ones, as their
+    /// deadlines would: the run must end soon.
     pub fn end_waits(&self) {
-        self.waits_end.cancel();
+        self.allotment.waits_end.cancel();
     }
 
     /// What keeps a page that needs this much from it now.

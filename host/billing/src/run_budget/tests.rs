@@ -670,3 +670,31 @@ async fn a_run_that_must_end_soon_waits_for_no_money() {
     let last = budget.reserve(likely, "http://a/", "3", deadline).await;
     last.expect("available").void("done");
 }
+
+#[tokio::test]
+async fn a_page_of_a_run_that_must_end_soon_waits_for_no_more_than_it_has() {
+    let world = World::with(1_000).await;
+    let budget = world.budget("run", i64::MAX);
+    let first = budget.reserve(Nanodollars(600), "http://a/", "1", soon());
+    let first = first.await.expect("a part");
+    let second = budget.reserve(Nanodollars(400), "http://a/", "2", soon());
+    let mut second = second.await.expect("the rest");
+    // Far above the time that the test takes.
+    let deadline = Instant::now() + Duration::from_secs(3_600);
+    let needed = Nanodollars(900);
+    let growing = async {
+        tokio::join!(second.grow(needed, needed, deadline), async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            budget.end_waits();
+        })
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), growing).await;
+    let (grown, ()) = ended.expect("in time");
+    assert!(matches!(grown, Err(FundsError::Short(_))), "{grown:?}");
+    assert_eq!(second.ceiling(), Nanodollars(400));
+    first.void("done");
+    // What is available at once is still reserved.
+    let grown = second.grow(needed, needed, deadline).await;
+    assert_eq!(grown, Ok(()));
+    second.void("done");
+}

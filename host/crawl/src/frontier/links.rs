@@ -1,12 +1,14 @@
 //! Links: which URLs a page adds, and by which link a URL was found.
 
+use url::Url;
+
 use trawl_model::outcome::CrawlPlace;
 use trawl_model::{Discovered, SkipReason};
 
 use super::queues::Rank;
-use super::scope::{self, Screened};
+use super::scope::{self, Screened, normal};
 use super::state::Frontier;
-use super::table::{Twin, UrlStatus};
+use super::table::{Twin, UrlStatus, with_other_scheme};
 
 /// A link on a page.
 #[derive(Clone, Copy, Debug)]
@@ -143,12 +145,10 @@ impl Frontier {
         if is(Twin::Added) || !is(Twin::Wanted) || !is(Twin::Linked) {
             return;
         }
-        let (url, depth) = (self.table.url(n), self.table.depth(n));
-        let Some((scheme, rest)) = url.split_once("://") else {
+        let Some(url) = with_other_scheme(self.table.url(n)) else {
             return;
         };
-        let other = if scheme == "https" { "http" } else { "https" };
-        let url = format!("{other}://{rest}");
+        let depth = self.table.depth(n);
         let referrer = self.table.referrer(n);
         let status = match self.scope.check(&url) {
             Ok(()) => UrlStatus::Waiting,
@@ -161,6 +161,12 @@ impl Frontier {
             let anchor = self.anchors.get(n);
             self.anchors.set(twin, anchor.as_deref());
         }
+    }
+
+    /// Whether this URL and that with the other scheme are pages of their own. Decision D391.
+    pub(crate) fn has_twin(&self, url: &Url) -> bool {
+        let found = self.table.find(&normal(url));
+        found.is_some_and(|n| self.table.is_twin(n, Twin::Added))
     }
 
     /// Where a page was found.

@@ -33,4 +33,4 @@ pub use lease::Counts;
 pub(super) use lease::{Lease, Leased};
 pub(super) use scope::{Scope, Screened, normal};
 pub(super) use state::Frontier;
-pub(super) use table::key;
+pub(super) use table::{key, with_other_scheme};

@@ -116,6 +116,17 @@ pub(crate) fn key(url: &str) -> &str {
         .unwrap_or(url)
 }
 
+/// The same page under the other scheme; `None` if its scheme is neither `http` nor `https`.
+pub(crate) fn with_other_scheme(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let other = match scheme {
+        "https" => "http",
+        "http" => "https",
+        _ => return None,
+    };
+    Some(format!("{other}://{rest}"))
+}
+
 impl Table {
     pub(super) fn new() -> Self {
         Self {

@@ -17,5 +17,5 @@ pub use run::{plan_ended, produce, produce_paid, refused, run, transform};
 
 pub use settle::{Produced, Unpaid, settle, settle_again, try_settle};
 
-pub use crate::page_budget::{PageBudget, PaidBy, Payer, Unfunded};
+pub use crate::page_budget::{PageBudget, PaidBefore, PaidBy, Payer, Unfunded};
 pub use crate::routing::{Admission, FailedBy, PageRules};

@@ -268,12 +268,15 @@ pub async fn transform(
     let started = Instant::now();
     let url = input.url.to_string();
     let wait_max = deadline.saturating_duration_since(started);
-    let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
-        Ok(in_flight) => in_flight,
-        Err(failure) => return PageOutcome::failed(url, failure),
+    let page_budget = PageBudget::without_page(paid_by, run.tariff, &url, deadline);
+    let page_budget = match run.engine.in_flight.admit(&run.owner, wait_max).await {
+        Ok(in_flight) => page_budget.admitted(in_flight),
+        Err(failure) => {
+            let outcome = PageOutcome::failed(url.clone(), failure);
+            let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
+            return settle(page_budget, produced).await;
+        }
     };
-    let page_budget =
-        PageBudget::without_page(paid_by, run.tariff, &url, deadline).admitted(in_flight);
     let expected = Usage {
         transform: TRANSFORM_CPU,
         ..Usage::default()

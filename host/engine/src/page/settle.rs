@@ -102,7 +102,8 @@ pub async fn try_settle(
     // Kept until the charge is durable: until then the page has a reservation.
     let _in_flight = page_budget.in_flight();
     let (usage, tariff) = (produced.usage, *page_budget.tariff());
-    if let Some(charge) = page_budget.charged_before() {
+    let failure = produced.outcome.error.as_ref();
+    if let Some(charge) = page_budget.settle_before(failure).await {
         count(
             if produced.outcome.error.is_none() {
                 "ok"
@@ -220,14 +221,14 @@ pub(super) fn count(outcome: &'static str, usage: &Usage) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
-    use trawl_billing::Tariff;
+    use trawl_billing::{RunBudget, Tariff};
     use trawl_plan::testing::page_plan;
 
     use super::*;
-    use crate::page_budget::PaidBy;
     use crate::page_budget::tests::{page_budget, payer};
+    use crate::page_budget::{PaidBefore, PaidBy, Payer};
 
     #[tokio::test]
     async fn a_page_is_paid_once_the_ledger_accepts_its_charge() {
@@ -272,6 +273,58 @@ mod tests {
         assert_eq!(failed.charge.total(), Nanodollars::ZERO);
     }
 
+    /// The budget of a request.
+    fn budget(payer: &Payer) -> RunBudget {
+        let (ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
+        let budget = payer
+            .billing
+            .run_budget(payer.spender(), "run", ceiling, spent);
+        budget.expect("a budget")
+    }
+
+    /// The first page of a request, for which an earlier try was charged.
+    fn paid_before(budget: &RunBudget, charge: Charge) -> PageBudget<'_> {
+        let paid = PaidBefore {
+            charge,
+            budget,
+            page_id: "0",
+        };
+        let url = "http://site.example/";
+        PageBudget::without_page(PaidBy::Before(paid), Tariff::default(), url, Instant::now())
+    }
+
+    #[tokio::test]
+    async fn a_page_that_was_paid_before_and_fails_now_is_refunded_once() {
+        let (payer, _directory) = payer(1_000).await;
+        let budget = budget(&payer);
+        let (likely, soon) = (Nanodollars(300), Instant::now() + Duration::from_secs(20));
+        let reserved = budget.reserve(likely, "http://site.example/", "0", soon.into());
+        let charge = Charge {
+            bytes_transferred: Nanodollars(200),
+            compute: Nanodollars(100),
+            ..Charge::default()
+        };
+        let posted = reserved.await.expect("money").post(&charge).await;
+        posted.expect("a charge");
+        let balance = || payer.billing.funds(&payer.account).balance;
+        assert_eq!(balance(), Nanodollars(700));
+        // A kill may follow each try.
+        for _ in 0..2 {
+            let failure = PageFailure::new(Cause::Timeout, "timed out");
+            let outcome = PageOutcome::failed("http://site.example/", failure);
+            let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
+            let settled = settle(paid_before(&budget, charge), produced).await;
+            assert_eq!(settled.charge, Charge::default());
+            assert!(settled.error.is_some());
+            assert_eq!(balance(), Nanodollars(1_000));
+            assert_eq!(budget.spent(), Nanodollars::ZERO);
+            let charged = payer.billing.charged("run", "0").await;
+            assert_eq!(charged.expect("a store"), Some(Charge::default()));
+            let of_run = payer.billing.run_charge("run").await;
+            assert_eq!(of_run.expect("a store"), Charge::default());
+        }
+    }
+
     #[tokio::test]
     async fn a_repeated_request_shows_what_its_provider_was_billed() {
         let charge = Charge {
@@ -290,11 +343,11 @@ mod tests {
             vendor: Some(part.clone()),
             ..PageOutcome::default()
         };
-        let tariff = Tariff::default();
-        let page_budget =
-            PageBudget::without_page(PaidBy::Before(charge), tariff, "", Instant::now());
+        let (payer, _directory) = payer(1_000).await;
+        let budget = budget(&payer);
+        let paid = paid_before(&budget, charge);
         let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
-        let settled = settle(page_budget, produced).await;
+        let settled = settle(paid, produced).await;
         assert_eq!(settled.charge, charge);
         let expected = VendorPart {
             billed_cost: charge.vendor_billed,

@@ -5,6 +5,7 @@
 //! for a host hold no money and many pages can share a small ceiling. A page that a cap does not
 //! cover fails with an error that names the cap.
 
+mod before;
 mod costs;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -22,6 +23,7 @@ use trawl_billing::{
 use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 use trawl_plan::PagePlan;
 
+pub use before::PaidBefore;
 pub(crate) use costs::Loader;
 pub use costs::{CostMemory, RunCosts};
 
@@ -64,8 +66,8 @@ pub enum PaidBy<'a> {
         /// Identifies the page within the run, across restarts.
         page_id: &'a str,
     },
-    /// An earlier try of the request was charged this for the page: it costs nothing more.
-    Before(Charge),
+    /// An earlier try of the request was charged for the page: it costs nothing more.
+    Before(PaidBefore<'a>),
     /// Nothing: the page is free.
     Unbilled,
 }
@@ -469,12 +471,16 @@ impl<'a> PageBudget<'a> {
         }
     }
 
-    /// What an earlier try of the request was charged for the page.
-    pub(crate) const fn charged_before(&self) -> Option<Charge> {
-        match self.paid_by {
-            PaidBy::Before(charge) => Some(charge),
-            _ => None,
-        }
+    /// What a page costs that an earlier try of the request was charged for, and that has failed
+    /// now if there is a failure: then its charge is refunded. `None` for other pages.
+    pub(crate) async fn settle_before(&self, failure: Option<&PageFailure>) -> Option<Charge> {
+        let PaidBy::Before(paid) = self.paid_by else {
+            return None;
+        };
+        Some(match failure {
+            None => paid.charge,
+            Some(failure) => paid.refund(self.url, failure).await,
+        })
     }
 
     /// The reservation. A page that reserved nothing gets one of nothing, so that the ledger lists

@@ -14,6 +14,7 @@ use trawl_plan::address::is_same_site;
 use trawl_plan::{Engine, PagePlan};
 use trawl_render::Renderer;
 
+use super::clock::PageClock;
 use super::own_browser::OwnBrowser;
 use super::own_http::{OwnHttp, Target};
 use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
@@ -24,6 +25,8 @@ use crate::cache::PageCache;
 const NO_BROWSER: &str = "no browser is installed, so this is the plain HTTP result";
 /// The reason to use a browser for a page that plain HTTP could not read.
 const BROKEN: &str = "broken";
+/// The share of a page's time that is left for plain HTTP after a browser: a fifth.
+const TIME_FOR_PLAIN: u32 = 5;
 
 /// The routes that need no third party.
 pub(super) struct OwnStack {
@@ -135,7 +138,12 @@ impl OwnStack {
             let served = match route {
                 Route::Http => Box::pin(self.http_page(visit)).await,
                 Route::Browser => {
-                    let rendered = Box::pin(self.cached_or_rendered(visit)).await;
+                    let mut browsed = Visit {
+                        clock: browser_clock(visit.clock, &order.routes[place + 1..]),
+                        ..*visit
+                    };
+                    let rendered = Box::pin(self.cached_or_rendered(&mut browsed)).await;
+                    visit.clock = visit.clock.having_waited(browsed.clock.waited());
                     rendered.map_err(OwnFailure::of)
                 }
             };
@@ -317,6 +325,14 @@ impl From<FetchError> for OwnFailure {
     }
 }
 
+/// The time of a browser that these routes follow: one that gets no page leaves them some.
+fn browser_clock(clock: PageClock, after: &[Route]) -> PageClock {
+    match after {
+        [] => clock,
+        _ => clock.shortened(clock.time() / TIME_FOR_PLAIN),
+    }
+}
+
 /// The host of a URL, with its port if that is not the default one.
 fn host_and_port(url: &Url) -> Option<&str> {
     let has_host = url.has_host();
@@ -364,6 +380,8 @@ fn enough(served: &Served) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bytes::Bytes;
 
     use trawl_model::FetchedPage;
@@ -401,6 +419,17 @@ mod tests {
         check(200, "application/pdf", "the page is not HTML");
         check(404, "text/html", "the site answered 404");
         check(404, "application/pdf", "the site answered 404");
+    }
+
+    #[test]
+    fn a_browser_leaves_time_for_plain_http_after_it() {
+        let second = Duration::from_secs(1);
+        let end = Instant::now() + 60 * second;
+        let clock = PageClock::start(30 * second, Duration::ZERO, end);
+        let browsed = browser_clock(clock, &[Route::Http]);
+        assert_eq!(clock.deadline() - browsed.deadline(), 6 * second);
+        let last = browser_clock(clock, &[]);
+        assert_eq!(last.deadline(), clock.deadline());
     }
 
     #[test]

@@ -25,10 +25,7 @@ pub struct HeldBuffer {
 impl MemoryLease {
     /// These bytes with this lease. If it covers fewer, the rest is recorded.
     pub fn hold<B: AsRef<[u8]>>(mut self, bytes: B) -> Held<B> {
-        let n_bytes = bytes.as_ref().len();
-        if self.bytes() < n_bytes as u64 {
-            self.record(n_bytes);
-        }
+        self.record_at_least(bytes.as_ref().len());
         Held { bytes, lease: self }
     }
 

@@ -383,6 +383,13 @@ impl MemoryLease {
         self.absorb(grant);
     }
 
+    /// [`Self::record`], if that is more than the lease covers: it never gives anything back.
+    pub fn record_at_least(&mut self, bytes: usize) {
+        if bytes as u64 > self.bytes() {
+            self.record(bytes);
+        }
+    }
+
     /// Gives back what exceeds this many bytes.
     pub fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes().saturating_sub(steps(bytes));

@@ -55,6 +55,7 @@ async fn a_lease_grows_in_steps_and_gives_back_what_it_took() {
     lease.grow_to(1).await.expect("memory");
     assert_eq!(budget.in_use().used, STEP_BYTES);
     lease.grow_to(STEP).await.expect("memory");
+    lease.record_at_least(STEP);
     assert_eq!(lease.bytes(), STEP_BYTES);
     lease.grow_to(STEP + 1).await.expect("memory");
     assert_eq!(budget.in_use().used, 2 * STEP_BYTES);
@@ -62,6 +63,8 @@ async fn a_lease_grows_in_steps_and_gives_back_what_it_took() {
     assert_eq!(budget.in_use().used, STEP_BYTES);
     lease.record(10 * STEP);
     assert_eq!(budget.in_use().used, 10 * STEP_BYTES);
+    lease.record_at_least(2 * STEP);
+    assert_eq!(lease.bytes(), 10 * STEP_BYTES, "nothing is given back");
     let bytes = lease.attach(vec![1, 2, 3]);
     let part = bytes.slice(1..);
     drop(bytes);

@@ -276,12 +276,13 @@ async fn key_disagreements(readers: &SqlitePool) -> Result<Vec<KeyDisagreement>,
     Ok(disagreements.collect())
 }
 
-/// The sums of usage. Every post is a page. So is a void, except those that return the unused
-/// allotment of a run, which have no URL, and those of pages that continue ([`WAITS_FOR_HOST`], the
-/// first value to bind).
+/// The sums of usage. Every charge is a page, and every refund one that failed. So is a void, except
+/// those that return the unused allotment of a run, which have no URL, and those of pages that
+/// continue ([`WAITS_FOR_HOST`], the first value to bind).
 const SUMS: &str = "account,
-             SUM(kind = 'post') AS n_pages,
-             SUM(kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%') AND reason <> ?) AS n_failed,
+             SUM(kind = 'post' AND amount <= 0) AS n_pages,
+             SUM((kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%') AND reason <> ?)
+                 OR (kind = 'post' AND amount > 0)) AS n_failed,
              SUM(n_bytes) AS n_bytes, SUM(cpu) AS cpu,
              SUM(ai) AS ai, SUM(compute) AS compute, SUM(file) AS file, SUM(bytes_transferred) AS bytes_transferred,
              SUM(transform) AS transform, SUM(vendor_billed) AS vendor_billed,

@@ -42,6 +42,14 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
         if word.len() == 1 && !is_international && !line.ends_with([':', '.', '|']) {
             continue;
         }
+        // `Port. 06 …` is short for `portable`; without a full stop it is a harbour or a socket.
+        if *word == "port"
+            && lower
+                .trim_end_matches([' ', ':', '\u{a0}'])
+                .ends_with("port.")
+        {
+            return Some(Label::Phone(Some("mobile")));
+        }
         match label_of(word) {
             _ if lists(NUMBERS, word) => is_numbered = true,
             Some(Label::Phone(Some("fax"))) if at > 0 && is_phone(words[at - 1]) => {

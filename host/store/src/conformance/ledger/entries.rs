@@ -289,6 +289,13 @@ pub(crate) async fn usage_is_summed_by_key(store: &dyn LedgerStore) {
         of("tr_3", unused_allotment),
         of("", entry("b:1", EntryKind::Bonus, 60, 0)),
         Entry {
+            charge: Charge {
+                bytes_transferred: Nanodollars(-7),
+                ..Charge::default()
+            },
+            ..of("tr_2", entry("s:4/refund", EntryKind::Post, 7, 0))
+        },
+        Entry {
             at: Timestamp(99),
             ..of("tr_1", entry("s:6", EntryKind::Post, -9, 0))
         },
@@ -310,7 +317,7 @@ pub(crate) async fn usage_is_summed_by_key(store: &dyn LedgerStore) {
     let all = [
         row("", 1, 0, 1),
         row("tr_1", 2, 0, 14),
-        row("tr_2", 2, 1, 27),
+        row("tr_2", 2, 2, 20),
     ];
     assert_eq!(keys(0, i64::MAX).await, all);
     assert_eq!(keys(11, 100).await, [row("tr_1", 1, 0, 9)]);

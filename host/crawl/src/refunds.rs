@@ -1,0 +1,68 @@
+//! Refunds at the end of a crawl: of pages that an earlier process charged, and that the crawl has
+//! not fetched again.
+
+use url::Url;
+
+use trawl_billing::{BillingError, Spender};
+use trawl_model::{Nanodollars, UrlState};
+
+use super::paid::page_id;
+use super::parts::CrawlsParts;
+
+/// Rows of a stored frontier that are read at once.
+const ROWS_AT_ONCE: u32 = 100;
+/// Reason of the refunds in the ledger.
+const REASON: &str = "the crawl ended before the page was delivered";
+
+/// A background crawl that ends.
+pub(super) struct EndingCrawl<'a> {
+    /// Its id, under which its pages are charged unless its request has another name for that.
+    pub(super) id: &'a str,
+    pub(super) spender: Spender<'a>,
+    /// What its delivered pages cost.
+    pub(super) delivered: Nanodollars,
+}
+
+impl EndingCrawl<'_> {
+    /// Refunds what it was charged for pages that it does not deliver. A failure is logged. May be
+    /// repeated. Decision D394.
+    pub(super) async fn refund(&self, parts: &CrawlsParts) {
+        if let Err(error) = self.try_refund(parts).await {
+            tracing::error!(
+                crawl = self.id,
+                error = %error,
+                "pages of a crawl that are charged and not delivered are not refunded"
+            );
+        }
+    }
+
+    async fn try_refund(&self, parts: &CrawlsParts) -> Result<(), BillingError> {
+        let billing = &parts.billing;
+        let charged = billing.spent_by_run(self.id).await?;
+        let mut missing = charged - self.delivered;
+        if missing <= Nanodollars::ZERO {
+            return Ok(());
+        }
+        let budget = billing.run_budget(self.spender, self.id, charged, charged);
+        let budget = budget.map_err(|_| BillingError::Unavailable)?;
+        let mut after = None;
+        while missing > Nanodollars::ZERO {
+            let urls = parts.store.crawl_urls(self.id, after, ROWS_AT_ONCE).await?;
+            let Some(last) = urls.last() else {
+                break;
+            };
+            after = Some(last.n);
+            let undone = urls.iter().filter(|url| url.state != UrlState::Done);
+            for url in undone.filter_map(|url| Url::parse(&url.url).ok()) {
+                let page_id = page_id(&url);
+                let Some(charge) = billing.charged(self.id, &page_id).await? else {
+                    continue;
+                };
+                let page = (url.as_str(), page_id.as_str());
+                budget.refund(page, &charge, REASON).await?;
+                missing = missing - charge.total();
+            }
+        }
+        Ok(())
+    }
+}
