@@ -2,27 +2,19 @@
 
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::field::Field;
+use crate::field::{Field, raise_descriptors};
 use crate::trouble::address;
 
 /// More sockets than the server may open files.
 const SOCKETS: usize = 1_100;
 
-/// Lets this process open as many files as the attack needs.
+/// Checks that this process may open as many files as the attack needs.
 pub(crate) fn allow_sockets() {
-    let now = getrlimit(Resource::Nofile);
-    let most = now.maximum.unwrap_or(4_096).min(8_192);
-    let wanted = Rlimit {
-        current: Some(most),
-        maximum: now.maximum,
-    };
-    setrlimit(Resource::Nofile, wanted).expect("a soft limit below the hard one");
     assert!(
-        most > 2_000,
+        raise_descriptors() > 2_000,
         "the attack needs 2,000 descriptors: raise `ulimit -Hn`"
     );
 }

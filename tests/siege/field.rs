@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 use trawl_tests::{Caller, ServerProcess, World};
 
-use crate::innocent::Innocent;
+use crate::innocent::{Innocent, Suffered};
 use crate::trouble::Trouble;
 
 /// What the server may open: the soft limit of most systems.
@@ -27,6 +28,9 @@ const DESCRIPTORS_SLACK: usize = 80;
 /// cost (SQLite's caches, rules of robots.txt files, small caches of pages and outputs, the
 /// allocator).
 const KIB_SLACK: u64 = 80 * 1024;
+
+/// The highest limit of descriptors that is set: systems without one report a billion.
+const DESCRIPTORS_MAX: u64 = 1 << 20;
 
 /// How long a caller waits for an attack to have its effect.
 const ATTACK: Duration = Duration::from_secs(4);
@@ -55,6 +59,7 @@ impl Field {
 
     /// The same with more configuration.
     pub(crate) async fn with(config: String) -> Self {
+        raise_descriptors();
         let turn = TURN.lock().await;
         let mut world = World::new();
         // The first line belongs to the section `limits`, with which the fixture begins. Small
@@ -167,6 +172,11 @@ impl Field {
         }
     }
 
+    /// What the innocent account went through so far, in an attack that goes on.
+    pub(crate) fn suffered(&self) -> Suffered {
+        self.innocent.so_far()
+    }
+
     fn measure(&self) -> Measure {
         Measure {
             kib: self.server.resident_kib(),
@@ -207,4 +217,37 @@ pub(crate) async fn post(caller: &Caller, path: &str, body: &Value) -> Option<u1
     let sent = caller.send(http::Method::POST, path, &[], body.to_string());
     let answer = tokio::time::timeout(ATTACK, sent).await.ok()??;
     Some(answer.status)
+}
+
+/// Lets this process, which is all sites and all callers, open as many files as it may; so many.
+///
+/// # Panics
+/// When the system does not allow it.
+pub(crate) fn raise_descriptors() -> u64 {
+    let now = getrlimit(Resource::Nofile);
+    let wanted = now.maximum.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX);
+    let current = now.current.unwrap_or(DESCRIPTORS_MAX);
+    if current >= wanted {
+        return current;
+    }
+    let raised = Rlimit {
+        current: Some(wanted),
+        maximum: now.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).expect("a soft limit up to the hard one");
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_may_open_as_many_files_as_the_system_allows() {
+        let hard = getrlimit(Resource::Nofile).maximum;
+        let hard = hard.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX);
+        assert!(raise_descriptors() >= hard);
+        let soft = getrlimit(Resource::Nofile).current;
+        assert!(soft.is_none_or(|soft| soft >= hard), "{soft:?} of {hard}");
+    }
 }

@@ -15,6 +15,7 @@ mod crawls;
 mod doors;
 mod expressions;
 mod field;
+mod figures;
 mod hang_ups;
 mod held;
 mod innocent;

@@ -39,9 +39,9 @@ pub(crate) fn all() -> anyhow::Result<()> {
     })?;
     stages.run("siege", || {
         // Each attack measures an innocent caller's time. Something else may have used the machine.
-        besiege(false).or_else(|error| {
+        besiege(None).or_else(|error| {
             eprintln!("siege: {error:#}; once more, on what may be a quieter machine");
-            besiege(false)
+            besiege(None)
         })
     })?;
     let tested = stages.run("tests", || tests(&["--skip", fuzzing::PREFIX]))?;
@@ -62,10 +62,10 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
     close(tally, &failures)
 }
 
-/// Builds, then runs the suite `siege`: its quick form, or all attacks at once for an hour.
-pub(crate) fn siege(is_long: bool) -> anyhow::Result<()> {
+/// Builds, then runs the suite `siege`: its quick form, or all attacks at once for so many minutes.
+pub(crate) fn siege(minutes: Option<u64>) -> anyhow::Result<()> {
     host::beside_plugins(compile)?;
-    besiege(is_long)
+    besiege(minutes)
 }
 
 /// Judges at once in a long draw: all of them. Those that need the browser take turns.
@@ -100,7 +100,7 @@ pub(crate) fn conformance(judge: &str, minutes: u64, seed: Option<u64>) -> anyho
 /// Servers at once: one is attacked, others recover from it, and one more waits for its turn.
 const SIEGES: usize = 3;
 
-fn besiege(is_long: bool) -> anyhow::Result<()> {
+fn besiege(minutes: Option<u64>) -> anyhow::Result<()> {
     let mut command = workspace::linting_cargo(&[
         "test",
         "--workspace",
@@ -111,12 +111,12 @@ fn besiege(is_long: bool) -> anyhow::Result<()> {
         "--ignored",
     ])?;
     command.env("RUST_TEST_THREADS", SIEGES.to_string());
-    if is_long {
-        command.arg("everything_at_once");
-        command.env("TRAWL_SIEGE_MINUTES", "60");
-    } else {
-        command.args(["--skip", "everything_at_once"]);
-    }
+    match minutes {
+        Some(minutes) => command
+            .arg("everything_at_once")
+            .env("TRAWL_SIEGE_MINUTES", minutes.to_string()),
+        None => command.args(["--skip", "everything_at_once"]),
+    };
     workspace::run(&mut command)
 }
 
