@@ -49,7 +49,7 @@ async fn half_requests(from: &str, base: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn half_request_lines_of_a_stranger() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let attack = half_requests("127.0.0.2", &field.server.base);
     field
         .besiege("1,100 half request lines, no key", attack)
@@ -60,7 +60,7 @@ async fn half_request_lines_of_a_stranger() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn half_request_lines_from_the_same_address() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let attack = half_requests("127.0.0.1", &field.server.base);
     field
         .besiege(

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use trawl_tests::{Caller, ServerProcess, World};
 
@@ -32,12 +32,40 @@ const KIB_SLACK: u64 = 80 * 1024;
 /// The highest limit of descriptors that is set: systems without one report a billion.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
+/// How long the innocent account works before its server waits for the attack, and then at once
+/// before it.
+const WARM_UP: Duration = Duration::from_millis(1_500);
+const WORK_BEFORE: Duration = Duration::from_millis(300);
+
 /// How long a caller waits for an attack to have its effect.
 const ATTACK: Duration = Duration::from_secs(4);
 
-/// One attack at a time: each measures the machine. While a server recovers, which is waiting, the
-/// next one may be attacked.
-static TURN: Mutex<()> = Mutex::const_new(());
+/// Shares of the machine, which each attack measures. While a server recovers, which is waiting,
+/// the next one may be attacked.
+static MACHINE: Semaphore = Semaphore::const_new(Share::Whole.permits() as usize);
+
+/// How much of the machine an attack takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    /// It keeps processors busy: nothing else is attacked at the same time.
+    Whole,
+    /// It waits most of the time: another one of its kind is no disturbance.
+    Half,
+}
+
+impl Share {
+    const fn permits(self) -> u32 {
+        match self {
+            Self::Whole => 2,
+            Self::Half => 1,
+        }
+    }
+
+    async fn take(self) -> SemaphorePermit<'static> {
+        let taken = MACHINE.acquire_many(self.permits()).await;
+        taken.expect("shares are never closed")
+    }
+}
 
 /// A server, an attacker and an innocent account, and the sites that both ask for.
 pub(crate) struct Field {
@@ -48,19 +76,29 @@ pub(crate) struct Field {
     pub(crate) trouble: Trouble,
     innocent: Innocent,
     peak_kib_max: u64,
-    turn: Mutex<Option<MutexGuard<'static, ()>>>,
+    share: Share,
+    turn: Mutex<Option<SemaphorePermit<'static>>>,
 }
 
 impl Field {
-    /// Starts server and sites.
+    /// Starts server and sites, and waits for the turn of this attack.
     pub(crate) async fn new() -> Self {
         Self::with(String::new()).await
     }
 
     /// The same with more configuration.
     pub(crate) async fn with(config: String) -> Self {
+        Self::of(config, Share::Whole).await
+    }
+
+    /// The same as [`Self::new`] for an attack, and all that its test does besides, that hardly
+    /// takes any processor time.
+    pub(crate) async fn idle() -> Self {
+        Self::of(String::new(), Share::Half).await
+    }
+
+    async fn of(config: String, share: Share) -> Self {
         raise_descriptors();
-        let turn = TURN.lock().await;
         let mut world = World::new();
         // The first line belongs to the section `limits`, with which the fixture begins. Small
         // caches: what an attack leaves in them must not look like a leak.
@@ -72,6 +110,7 @@ impl Field {
         let created = server.account(&["create", "innocent", "--top-up", "100"]);
         let key = created["api_key"].as_str().expect("a key");
         let innocent = Innocent::new(server.with_key(key)).await;
+        innocent.warm_up(WARM_UP).await;
         let attacker = server.with_key(&server.key);
         Self {
             attacker,
@@ -79,7 +118,8 @@ impl Field {
             innocent,
             server,
             peak_kib_max: PEAK_KIB_MAX,
-            turn: Mutex::new(Some(turn)),
+            share,
+            turn: Mutex::new(Some(share.take().await)),
         }
     }
 
@@ -98,7 +138,7 @@ impl Field {
     /// When it is the second attack: the turn of this server is over.
     pub(crate) async fn besiege(&self, name: &str, attack: impl Future<Output = ()>) {
         assert!(self.turn.lock().await.is_some(), "{name}: its turn is over");
-        self.innocent.work_for(Duration::from_millis(1_500)).await;
+        self.innocent.work_for(WORK_BEFORE).await;
         let before = self.measure();
         self.server.forget_peak();
         let started = Instant::now();
@@ -123,6 +163,12 @@ impl Field {
             after.is_like(before),
             "{name}: something is left over: {before:?} before, {after:?} after"
         );
+    }
+
+    /// Waits for another turn after the attack, for work that would disturb the attacks of others.
+    pub(crate) async fn another_turn(&self) {
+        let turn = self.share.take().await;
+        *self.turn.lock().await = Some(turn);
     }
 
     /// Waits until the crawls of an attack have ended, for half a minute at most: but for the

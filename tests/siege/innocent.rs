@@ -39,21 +39,34 @@ impl Innocent {
         }
     }
 
-    /// Works without an attack: connections are open and caches filled afterwards.
+    /// Works while others may be attacked: afterwards caches are filled. Answers may be late.
+    pub(crate) async fn warm_up(&self, duration: Duration) {
+        let warm = self.work_while(tokio::time::sleep(duration)).await;
+        warm.check_answers();
+    }
+
+    /// Works without an attack: afterwards connections are open.
     pub(crate) async fn work_for(&self, duration: Duration) {
-        self.work_during(tokio::time::sleep(duration)).await.check();
+        self.work_while(tokio::time::sleep(duration)).await.check();
     }
 
     /// Works until the attack is over, and for a moment at least: some attacks are refused at once.
     pub(crate) async fn work_during(&self, attack: impl Future<Output = ()>) -> Suffered {
+        let moment = tokio::time::sleep(MOMENT);
+        let both = async {
+            tokio::join!(attack, moment);
+        };
+        self.work_while(both).await
+    }
+
+    async fn work_while(&self, other: impl Future<Output = ()>) -> Suffered {
         let url = format!("http://{}{PATH}", self.site.address);
         let mut requests = JoinSet::new();
         let mut ticks = tokio::time::interval(PERIOD);
-        let moment = tokio::time::sleep(MOMENT);
-        let mut attack = std::pin::pin!(async { tokio::join!(attack, moment) });
+        let mut other = std::pin::pin!(other);
         loop {
             tokio::select! {
-                _over = &mut attack => break,
+                () = &mut other => break,
                 _ = ticks.tick() => {
                     requests.spawn(one_page(self.caller.clone(), url.clone()));
                 }
@@ -190,6 +203,17 @@ impl Suffered {
     /// # Panics
     /// When an answer was wrong or late.
     pub(crate) fn check(&self) {
+        self.check_answers();
+        assert!(
+            self.share(99).min(self.second_worst()) < SLOW,
+            "{}",
+            self.in_words()
+        );
+    }
+
+    /// # Panics
+    /// When an answer was wrong.
+    fn check_answers(&self) {
         assert!(self.n_requests > 0, "the innocent account worked");
         assert!(
             self.n_faults == 0,
@@ -197,11 +221,6 @@ impl Suffered {
             self.n_faults,
             self.n_requests,
             self.first_fault.as_deref().unwrap_or_default()
-        );
-        assert!(
-            self.share(99).min(self.second_worst()) < SLOW,
-            "{}",
-            self.in_words()
         );
     }
 

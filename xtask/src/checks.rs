@@ -10,7 +10,7 @@ use crate::host::Profile;
 use crate::runner::{self, Report};
 use crate::stages::Stages;
 use crate::tally::Tally;
-use crate::{browser, fuzzing, host, skeletons, tidy, workspace};
+use crate::{browser, fuzzing, host, siege, skeletons, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -37,13 +37,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
         let fuzzed = fuzz(targets);
         built.and(fuzzed)
     })?;
-    stages.run("siege", || {
-        // Each attack measures an innocent caller's time. Something else may have used the machine.
-        besiege(None).or_else(|error| {
-            eprintln!("siege: {error:#}; once more, on what may be a quieter machine");
-            besiege(None)
-        })
-    })?;
+    stages.run("siege", siege::all)?;
     let tested = stages.run("tests", || tests(&["--skip", fuzzing::PREFIX]))?;
     eprintln!("\n{}", stages.summary());
     close(fuzzed.and(tested.tally), &tested.failures)
@@ -65,7 +59,7 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
 /// Builds, then runs the suite `siege`: its quick form, or all attacks at once for so many minutes.
 pub(crate) fn siege(minutes: Option<u64>) -> anyhow::Result<()> {
     host::beside_plugins(compile)?;
-    besiege(minutes)
+    minutes.map_or_else(siege::all, siege::long)
 }
 
 /// Judges at once in a long draw: all of them. Those that need the browser take turns.
@@ -94,29 +88,6 @@ pub(crate) fn conformance(judge: &str, minutes: u64, seed: Option<u64>) -> anyho
     if let Some(seed) = seed {
         command.env("TRAWL_CONFORMANCE_SEED", seed.to_string());
     }
-    workspace::run(&mut command)
-}
-
-/// Servers at once: one is attacked, others recover from it, and one more waits for its turn.
-const SIEGES: usize = 3;
-
-fn besiege(minutes: Option<u64>) -> anyhow::Result<()> {
-    let mut command = workspace::linting_cargo(&[
-        "test",
-        "--workspace",
-        "--test",
-        "siege",
-        "--",
-        "--nocapture",
-        "--ignored",
-    ])?;
-    command.env("RUST_TEST_THREADS", SIEGES.to_string());
-    match minutes {
-        Some(minutes) => command
-            .arg("everything_at_once")
-            .env("TRAWL_SIEGE_MINUTES", minutes.to_string()),
-        None => command.args(["--skip", "everything_at_once"]),
-    };
     workspace::run(&mut command)
 }
 

@@ -11,6 +11,7 @@ mod judges;
 mod programs;
 mod python;
 mod runner;
+mod siege;
 mod skeletons;
 mod stages;
 mod tally;
