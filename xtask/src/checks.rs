@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use trawl_guest_build::run_within;
 
 use crate::host::Profile;
-use crate::runner::{self, Report};
+use crate::runner::{self, Report, Selected};
 use crate::stages::Stages;
 use crate::tally::Tally;
 use crate::{browser, fuzzing, host, siege, skeletons, tidy, workspace};
@@ -38,7 +38,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
         built.and(fuzzed)
     })?;
     stages.run("siege", siege::all)?;
-    let tested = stages.run("tests", || tests(&["--skip", fuzzing::PREFIX]))?;
+    let tested = stages.run("tests", || tests(Selected::All))?;
     eprintln!("\n{}", stages.summary());
     close(fuzzed.and(tested.tally), &tested.failures)
 }
@@ -49,7 +49,7 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
     bundle()?;
     let Report {
         tally, failures, ..
-    } = tests(&[filter])?;
+    } = tests(Selected::Named(filter))?;
     if tally == Tally::default() {
         bail!("no test has `{filter}` in its name");
     }
@@ -175,10 +175,9 @@ fn fuzz(targets: fuzzing::Running) -> anyhow::Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the tests that the arguments of the test runner select, and names those that failed and the
-/// slowest after their output.
-fn tests(arguments: &[&str]) -> anyhow::Result<Report> {
-    let report = runner::run(arguments)?;
+/// Runs the tests that are selected, and names those that failed and the slowest after their output.
+fn tests(selected: Selected<'_>) -> anyhow::Result<Report> {
+    let report = runner::run(selected)?;
     let slowest = report.slowest();
     if !slowest.is_empty() {
         eprint!("\nslowest tests:\n{slowest}");
