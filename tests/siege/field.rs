@@ -44,6 +44,10 @@ const ATTACK: Duration = Duration::from_secs(4);
 /// the next one may be attacked.
 static MACHINE: Semaphore = Semaphore::const_new(Share::Whole.permits() as usize);
 
+/// Servers start one after the other: the first compiles the plugins for all, and nothing is
+/// attacked meanwhile.
+static START: Mutex<()> = Mutex::const_new(());
+
 /// How much of the machine an attack takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Share {
@@ -99,6 +103,7 @@ impl Field {
 
     async fn of(config: String, share: Share) -> Self {
         raise_descriptors();
+        let starting = START.lock().await;
         let mut world = World::new();
         // The first line belongs to the section `limits`, with which the fixture begins. Small
         // caches: what an attack leaves in them must not look like a leak.
@@ -111,6 +116,7 @@ impl Field {
         let key = created["api_key"].as_str().expect("a key");
         let innocent = Innocent::new(server.with_key(key)).await;
         innocent.warm_up(WARM_UP).await;
+        drop(starting);
         let attacker = server.with_key(&server.key);
         Self {
             attacker,
