@@ -80,6 +80,8 @@ pub(crate) struct Field {
     pub(crate) trouble: Trouble,
     innocent: Innocent,
     peak_kib_max: u64,
+    /// What the server used when it had just served the innocent account for the first time.
+    warm: Measure,
     share: Share,
     turn: Mutex<Option<SemaphorePermit<'static>>>,
 }
@@ -117,6 +119,7 @@ impl Field {
         let innocent = Innocent::new(server.with_key(key)).await;
         innocent.warm_up(WARM_UP).await;
         drop(starting);
+        let warm = Measure::of(&server);
         let attacker = server.with_key(&server.key);
         Self {
             attacker,
@@ -124,6 +127,7 @@ impl Field {
             innocent,
             server,
             peak_kib_max: PEAK_KIB_MAX,
+            warm,
             share,
             turn: Mutex::new(Some(share.take().await)),
         }
@@ -145,7 +149,8 @@ impl Field {
     pub(crate) async fn besiege(&self, name: &str, attack: impl Future<Output = ()>) {
         assert!(self.turn.lock().await.is_some(), "{name}: its turn is over");
         self.innocent.work_for(WORK_BEFORE).await;
-        let before = self.measure();
+        // While it waited for its turn it gave memory back, which it needs again.
+        let before = Measure::of(&self.server).at_least(self.warm);
         self.server.forget_peak();
         let started = Instant::now();
         let suffered = self.innocent.work_during(attack).await;
@@ -229,18 +234,11 @@ impl Field {
         self.innocent.so_far()
     }
 
-    fn measure(&self) -> Measure {
-        Measure {
-            kib: self.server.resident_kib(),
-            descriptors: self.server.descriptors(),
-        }
-    }
-
     /// What is in use once the attack has been cleaned up, or after all the time it may take.
     async fn settled(&self, before: Measure) -> Measure {
         let deadline = Instant::now() + CLEAN_AFTER;
         loop {
-            let now = self.measure();
+            let now = Measure::of(&self.server);
             if now.is_like(before) || Instant::now() > deadline {
                 return now;
             }
@@ -257,6 +255,21 @@ struct Measure {
 }
 
 impl Measure {
+    fn of(server: &ServerProcess) -> Self {
+        Self {
+            kib: server.resident_kib(),
+            descriptors: server.descriptors(),
+        }
+    }
+
+    /// This, or the memory of another moment if that was more.
+    fn at_least(self, other: Self) -> Self {
+        Self {
+            kib: self.kib.max(other.kib),
+            ..self
+        }
+    }
+
     /// Whether this is no more than `before`, within a tenth.
     fn is_like(self, before: Self) -> bool {
         self.kib <= before.kib + before.kib / 10 + KIB_SLACK
