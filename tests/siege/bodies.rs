@@ -52,7 +52,7 @@ async fn large_pages_without_end() {
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn requests_whose_body_never_comes() {
     use tokio::io::AsyncWriteExt;
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let address = crate::trouble::address(&field.server.base);
     field
         .besiege("200 requests whose body never comes", async {

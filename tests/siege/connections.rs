@@ -2,27 +2,19 @@
 
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::field::Field;
+use crate::field::{Field, raise_descriptors};
 use crate::trouble::address;
 
 /// More sockets than the server may open files.
 const SOCKETS: usize = 1_100;
 
-/// Lets this process open as many files as the attack needs.
+/// Checks that this process may open as many files as the attack needs.
 pub(crate) fn allow_sockets() {
-    let now = getrlimit(Resource::Nofile);
-    let most = now.maximum.unwrap_or(4_096).min(8_192);
-    let wanted = Rlimit {
-        current: Some(most),
-        maximum: now.maximum,
-    };
-    setrlimit(Resource::Nofile, wanted).expect("a soft limit below the hard one");
     assert!(
-        most > 2_000,
+        raise_descriptors() > 2_000,
         "the attack needs 2,000 descriptors: raise `ulimit -Hn`"
     );
 }
@@ -57,7 +49,7 @@ async fn half_requests(from: &str, base: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn half_request_lines_of_a_stranger() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let attack = half_requests("127.0.0.2", &field.server.base);
     field
         .besiege("1,100 half request lines, no key", attack)
@@ -68,7 +60,7 @@ async fn half_request_lines_of_a_stranger() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn half_request_lines_from_the_same_address() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let attack = half_requests("127.0.0.1", &field.server.base);
     field
         .besiege(

@@ -16,7 +16,7 @@ use crate::trouble::address;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn crawls_whose_seeds_never_answer() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     field
         .besiege("12 crawls of 100 seeds that never answer", async {
             let crawl = |crawl: usize| {
@@ -87,7 +87,7 @@ async fn readers_that_stop_reading() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn webhooks_that_never_answer() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     field
         .besiege("40 crawls with webhooks that never answer", async {
             let crawl = |host| {

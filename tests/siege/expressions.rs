@@ -7,7 +7,7 @@ use crate::field::{Field, post};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn ten_thousand_expressions() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let patterns = vec![r"\w{12}"; 10_000];
     let body = json!({"url": field.trouble.url(0, "/links"), "blacklist": patterns});
     field
@@ -25,7 +25,7 @@ async fn ten_thousand_expressions() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn expressions_that_compile_to_much() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     // Few, short and large: each is some megabytes when it is compiled.
     let patterns: Vec<String> = (0..100)
         .map(|n| format!(r"(\w{{50}}\W{{50}}){{10}}{n}"))
@@ -42,7 +42,7 @@ async fn expressions_that_compile_to_much() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn sixty_thousand_budgets() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let budgets: Map<String, Value> = (0..60_000)
         .map(|n| (format!("/silent/{n}"), json!(1)))
         .collect();
@@ -58,7 +58,7 @@ async fn sixty_thousand_budgets() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn budgets_that_are_used_up_beside_a_long_queue() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let budgets: Map<String, Value> = (0..300)
         .map(|n| (format!("/silent/{n}"), json!(1)))
         .collect();
@@ -77,7 +77,7 @@ async fn budgets_that_are_used_up_beside_a_long_queue() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn half_a_megabyte_of_robots_rules() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     let body = json!({
         "url": field.trouble.url(0, "/links"), "limit": 20_000, "respect_robots": true,
         "request_timeout": 5,

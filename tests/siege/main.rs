@@ -2,7 +2,8 @@
 //! its answers stay right and quick, memory stays bounded, and afterwards nothing is left over.
 //!
 //! Every test is one attack by a caller with a valid key, unless it says otherwise. They run one
-//! after the other. `cargo xtask siege --long` repeats all of them at once for an hour.
+//! after the other, but for those that leave the processors idle: two of these run at once.
+//! `cargo xtask siege --long` repeats many of them at once for an hour.
 #![allow(
     clippy::unwrap_used,
     reason = "a test panics when an expectation is not met"
@@ -15,6 +16,7 @@ mod crawls;
 mod doors;
 mod expressions;
 mod field;
+mod figures;
 mod hang_ups;
 mod held;
 mod innocent;

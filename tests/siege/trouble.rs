@@ -212,3 +212,22 @@ pub(crate) fn address(base: &str) -> SocketAddr {
     let address = base.trim_start_matches("http://").parse();
     address.expect("an IP address and a port")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_silent_connection_ends_when_the_other_side_leaves() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let visitor = TcpStream::connect(listener.local_addr().unwrap());
+        let (visitor, accepted) = tokio::join!(visitor, listener.accept());
+        let (mut stream, _) = accepted.unwrap();
+        let silent = tokio::spawn(async move { silence(&mut stream).await });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!silent.is_finished(), "it waits for its visitor");
+        drop(visitor);
+        let ended = tokio::time::timeout(Duration::from_secs(20), silent).await;
+        assert_eq!(ended.expect("the end of the connection").unwrap(), None);
+    }
+}

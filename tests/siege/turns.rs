@@ -12,7 +12,7 @@ use crate::field::Field;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn a_host_that_two_accounts_ask() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     field
         .besiege(
             "16 crawls of 10 URLs that never answer, on the innocent's host",
@@ -41,7 +41,7 @@ async fn a_host_that_two_accounts_ask() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn a_host_that_one_account_makes_ask_for_a_pause() {
-    let field = Field::new().await;
+    let field = Field::idle().await;
     field
         .besiege(
             "pages that answer 429 with a long Retry-After, on the innocent's host",
@@ -63,7 +63,7 @@ async fn a_host_that_one_account_makes_ask_for_a_pause() {
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn hosts_that_accept_and_say_nothing() {
     allow_sockets();
-    let field = Field::new().await;
+    let field = Field::idle().await;
     field
         .besiege(
             "120 requests of 10 pages on hosts that say nothing",

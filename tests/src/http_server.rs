@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -10,6 +11,9 @@ use tokio::task::JoinHandle;
 
 /// Upper bound on the bytes of a request.
 const REQUEST_BYTES_MAX: usize = 16 << 20;
+
+/// Pause after a connection that could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// A listener on a free port, until it is dropped.
 pub struct Listening {
@@ -30,8 +34,12 @@ impl Listening {
         let listener = TcpListener::bind((ip, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
         let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream));
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(serve(stream))),
+                    // Out of descriptors: some will be closed.
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                }
             }
         });
         Self { address, task }

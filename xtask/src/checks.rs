@@ -7,10 +7,10 @@ use anyhow::{Context, bail};
 use trawl_guest_build::run_within;
 
 use crate::host::Profile;
-use crate::runner::{self, Report};
+use crate::runner::{self, Report, Selected};
 use crate::stages::Stages;
 use crate::tally::Tally;
-use crate::{browser, fuzzing, host, skeletons, tidy, workspace};
+use crate::{browser, fuzzing, host, siege, skeletons, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -37,14 +37,8 @@ pub(crate) fn all() -> anyhow::Result<()> {
         let fuzzed = fuzz(targets);
         built.and(fuzzed)
     })?;
-    stages.run("siege", || {
-        // Each attack measures an innocent caller's time. Something else may have used the machine.
-        besiege(false).or_else(|error| {
-            eprintln!("siege: {error:#}; once more, on what may be a quieter machine");
-            besiege(false)
-        })
-    })?;
-    let tested = stages.run("tests", || tests(&["--skip", fuzzing::PREFIX]))?;
+    stages.run("siege", siege::all)?;
+    let tested = stages.run("tests", || tests(Selected::All))?;
     eprintln!("\n{}", stages.summary());
     close(fuzzed.and(tested.tally), &tested.failures)
 }
@@ -55,17 +49,17 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
     bundle()?;
     let Report {
         tally, failures, ..
-    } = tests(&[filter])?;
+    } = tests(Selected::Named(filter))?;
     if tally == Tally::default() {
         bail!("no test has `{filter}` in its name");
     }
     close(tally, &failures)
 }
 
-/// Builds, then runs the suite `siege`: its quick form, or all attacks at once for an hour.
-pub(crate) fn siege(is_long: bool) -> anyhow::Result<()> {
+/// Builds, then runs the suite `siege`: its quick form, or all attacks at once for so many minutes.
+pub(crate) fn siege(minutes: Option<u64>) -> anyhow::Result<()> {
     host::beside_plugins(compile)?;
-    besiege(is_long)
+    minutes.map_or_else(siege::all, siege::long)
 }
 
 /// Judges at once in a long draw: all of them. Those that need the browser take turns.
@@ -93,29 +87,6 @@ pub(crate) fn conformance(judge: &str, minutes: u64, seed: Option<u64>) -> anyho
         .env("TRAWL_CONFORMANCE_SECONDS", (60 * minutes).to_string());
     if let Some(seed) = seed {
         command.env("TRAWL_CONFORMANCE_SEED", seed.to_string());
-    }
-    workspace::run(&mut command)
-}
-
-/// Servers at once: one is attacked, others recover from it, and one more waits for its turn.
-const SIEGES: usize = 3;
-
-fn besiege(is_long: bool) -> anyhow::Result<()> {
-    let mut command = workspace::linting_cargo(&[
-        "test",
-        "--workspace",
-        "--test",
-        "siege",
-        "--",
-        "--nocapture",
-        "--ignored",
-    ])?;
-    command.env("RUST_TEST_THREADS", SIEGES.to_string());
-    if is_long {
-        command.arg("everything_at_once");
-        command.env("TRAWL_SIEGE_MINUTES", "60");
-    } else {
-        command.args(["--skip", "everything_at_once"]);
     }
     workspace::run(&mut command)
 }
@@ -204,10 +175,9 @@ fn fuzz(targets: fuzzing::Running) -> anyhow::Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the tests that the arguments of the test runner select, and names those that failed and the
-/// slowest after their output.
-fn tests(arguments: &[&str]) -> anyhow::Result<Report> {
-    let report = runner::run(arguments)?;
+/// Runs the tests that are selected, and names those that failed and the slowest after their output.
+fn tests(selected: Selected<'_>) -> anyhow::Result<Report> {
+    let report = runner::run(selected)?;
     let slowest = report.slowest();
     if !slowest.is_empty() {
         eprint!("\nslowest tests:\n{slowest}");

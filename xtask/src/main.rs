@@ -11,6 +11,7 @@ mod judges;
 mod programs;
 mod python;
 mod runner;
+mod siege;
 mod skeletons;
 mod stages;
 mod tally;
@@ -64,9 +65,12 @@ enum Chore {
     },
     /// Attack a running server while another account works
     Siege {
-        /// All attacks at once, for an hour
+        /// All attacks at once, for an hour or as long as `--minutes` says
         #[arg(long)]
         long: bool,
+        /// How long a long siege lasts
+        #[arg(long, requires = "long", default_value_t = 60)]
+        minutes: u64,
     },
     /// Compare the server with other programs (Chromium, libxml2, ...) over inputs that are drawn
     Conformance {
@@ -127,7 +131,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Test {
             filter: Some(filter),
         } => checks::tests_named(&filter),
-        Chore::Siege { long } => checks::siege(long),
+        Chore::Siege { long, minutes } => checks::siege(long.then_some(minutes)),
         Chore::Conformance {
             minutes,
             seed,
@@ -137,5 +141,28 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Tidy => tidy::run(),
         Chore::Freeze { folder } => tidy::frozen::freeze(&workspace::root(), &folder),
         Chore::Bench { arguments } => host::bench(&arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_long_siege_has_a_length() {
+        let siege = |options: &str| {
+            let words = format!("xtask siege {options}");
+            match Arguments::try_parse_from(words.split_whitespace())
+                .ok()?
+                .chore
+            {
+                Chore::Siege { long, minutes } => Some((long, minutes)),
+                _ => None,
+            }
+        };
+        assert_eq!(siege(""), Some((false, 60)));
+        assert_eq!(siege("--long"), Some((true, 60)));
+        assert_eq!(siege("--long --minutes 5"), Some((true, 5)));
+        assert_eq!(siege("--minutes 5"), None);
     }
 }

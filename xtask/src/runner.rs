@@ -9,20 +9,89 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use crate::fuzzing;
 use crate::programs::{self, TestProgram};
 use crate::tally::{Ended, Tally, durations};
 use crate::workspace;
 
 /// Programs at once.
 const LANES: usize = 2;
-/// Tests at once for each core in the program with the end-to-end tests, which wait most of the
-/// time, and in the others.
-const TESTS_PER_CORE: (usize, usize) = (2, 1);
 /// The program with the end-to-end tests. It takes longest, so it starts first.
 const END_TO_END: &str = "it";
+/// Part of the names of those of them that need the browser most.
+const BROWSER: &str = "render::";
+
+/// Tests of a program that are a job of their own.
+#[derive(Debug)]
+struct Part {
+    /// What follows the program's title.
+    name: &'static str,
+    /// Arguments of the test runner that leave these tests of those that are selected.
+    arguments: &'static [&'static str],
+    /// Tests at once for each core.
+    per_core: usize,
+    /// Whether it starts after all other programs.
+    is_last: bool,
+}
+
+/// All tests of a program.
+const WHOLE: Part = Part {
+    name: "",
+    arguments: &[],
+    per_core: 1,
+    is_last: false,
+};
+/// All end-to-end tests: they wait most of the time.
+const ALL_END_TO_END: Part = Part {
+    per_core: 3,
+    ..WHOLE
+};
+/// The same in two jobs, since otherwise the other lane would be empty for minutes.
+const IN_TWO: [Part; 2] = [
+    Part {
+        arguments: &["--skip", BROWSER],
+        ..ALL_END_TO_END
+    },
+    Part {
+        name: " in the browser",
+        arguments: &[BROWSER],
+        per_core: 2,
+        is_last: true,
+    },
+];
+
+/// The jobs of a program's tests.
+fn parts(program: &str, selected: Selected<'_>) -> &'static [Part] {
+    match selected {
+        _ if program != END_TO_END => &[WHOLE],
+        Selected::All => &IN_TWO,
+        // An argument that selects would select more than these.
+        Selected::Named(_) => &[ALL_END_TO_END],
+    }
+}
+
 /// So many of the slowest tests are named, if they take longer than this.
 const SLOWEST_MAX: usize = 12;
 const SLOW: Duration = Duration::from_secs(5);
+
+/// Which tests run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Selected<'a> {
+    /// All but the fuzz targets.
+    All,
+    /// Those whose name contains this.
+    Named(&'a str),
+}
+
+impl<'a> Selected<'a> {
+    /// What the test runner calls it.
+    fn arguments(self) -> Vec<&'a str> {
+        match self {
+            Self::All => vec!["--skip", fuzzing::PREFIX],
+            Self::Named(part) => vec![part],
+        }
+    }
+}
 
 /// What all programs reported.
 #[derive(Debug, Default)]
@@ -42,13 +111,12 @@ struct Job {
     is_measured: bool,
 }
 
-/// Compiles and runs all tests that the arguments of the test runner select. Their output is shown
-/// program by program.
+/// Compiles and runs all tests that are selected. Their output is shown program by program.
 ///
 /// # Errors
 /// They do not compile, or a program cannot be started. Failures are in the report.
-pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<Report> {
-    let jobs = Mutex::new(jobs(arguments)?);
+pub(crate) fn run(selected: Selected<'_>) -> anyhow::Result<Report> {
+    let jobs = Mutex::new(jobs(selected)?);
     let (front, report) = (Mutex::new(Front::default()), Mutex::new(Report::default()));
     let lane = || -> anyhow::Result<()> {
         loop {
@@ -70,8 +138,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<Report> {
 }
 
 /// The programs, those that take long first, and the examples in comments.
-fn jobs(arguments: &[&str]) -> anyhow::Result<VecDeque<Job>> {
-    let root = workspace::root();
+fn jobs(selected: Selected<'_>) -> anyhow::Result<VecDeque<Job>> {
     let mut programs = programs::compiled()?;
     let size = |program: &TestProgram| std::fs::metadata(&program.file).map_or(0, |it| it.len());
     // What links more tests more.
@@ -79,23 +146,26 @@ fn jobs(arguments: &[&str]) -> anyhow::Result<VecDeque<Job>> {
         let is_end_to_end = program.name == END_TO_END;
         (!is_end_to_end, std::cmp::Reverse(size(program)))
     });
-    let mut jobs = VecDeque::new();
+    let (mut jobs, mut last) = (VecDeque::new(), Vec::new());
     for program in programs {
-        let per_core = match program.name == END_TO_END {
-            true => TESTS_PER_CORE.0,
-            false => TESTS_PER_CORE.1,
-        };
-        let mut command = trawl_guest_build::cargo(&program.file);
-        command.current_dir(&program.folder).args(arguments);
-        jobs.push_back(Job::new(program.title(&root), command, per_core)?);
+        for part in parts(&program.name, selected) {
+            let job = Job::of(&program, part, selected)?;
+            match part.is_last {
+                true => last.push(job),
+                false => jobs.push_back(job),
+            }
+        }
     }
+    jobs.extend(last);
     let mut examples = workspace::linting_cargo(&["test", "--workspace", "--doc"])?;
-    examples.args(["--no-fail-fast", "--"]).args(arguments);
+    examples
+        .args(["--no-fail-fast", "--"])
+        .args(selected.arguments());
     let title = "examples in comments".to_owned();
     let examples = Job {
         // Many programs, one after the other.
         is_measured: false,
-        ..Job::new(title, examples, TESTS_PER_CORE.1)?
+        ..Job::new(title, examples, WHOLE.per_core)?
     };
     // At the same time as the longest program, not alone at the end.
     jobs.insert(1.min(jobs.len()), examples);
@@ -103,6 +173,17 @@ fn jobs(arguments: &[&str]) -> anyhow::Result<VecDeque<Job>> {
 }
 
 impl Job {
+    /// The tests of a part of a program that are selected.
+    fn of(program: &TestProgram, part: &Part, selected: Selected<'_>) -> anyhow::Result<Self> {
+        let mut command = trawl_guest_build::cargo(&program.file);
+        command
+            .current_dir(&program.folder)
+            .args(selected.arguments())
+            .args(part.arguments);
+        let title = program.title(&workspace::root());
+        Self::new(format!("{title}{}", part.name), command, part.per_core)
+    }
+
     fn new(title: String, mut command: Command, per_core: usize) -> anyhow::Result<Self> {
         let n_threads = test_threads(per_core)?;
         command
@@ -274,6 +355,31 @@ mod tests {
         front.begin("d", &mut out).expect("written");
         front.end("d", &mut out).expect("written");
         assert!(shown(&out).ends_with("c2||--- d|"), "{}", shown(&out));
+    }
+
+    #[test]
+    fn each_test_is_in_one_part_of_its_program() {
+        let has = |part: &Part, test: &str| match part.arguments {
+            [] => true,
+            [only] => test.contains(only),
+            ["--skip", but] => !test.contains(but),
+            other => panic!("{other:?}"),
+        };
+        for program in [END_TO_END, "trawl_net"] {
+            for selected in [Selected::All, Selected::Named("x")] {
+                for test in [
+                    "render::steps::one",
+                    "money::kill::one",
+                    "documentation::rendering",
+                ] {
+                    let parts = parts(program, selected).iter();
+                    assert_eq!(parts.filter(|part| has(part, test)).count(), 1, "{test}");
+                }
+            }
+        }
+        assert_eq!(parts(END_TO_END, Selected::All).len(), 2);
+        assert_eq!(Selected::All.arguments(), ["--skip", "fuzz::"]);
+        assert_eq!(Selected::Named("x").arguments(), ["x"]);
     }
 
     #[test]

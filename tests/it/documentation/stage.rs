@@ -19,6 +19,10 @@ use super::{outputs, rust};
 /// Long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Time between two pages of the crawl that is to be resumed: the server is killed in it, and at the
+/// end it waits so long for the second page.
+const DELAY_MS: u64 = 5_000;
+
 /// Files in the folder of the reader.
 const FILES: [(&str, &str); 3] = [
     ("page.html", KETTLE),
@@ -368,7 +372,7 @@ fn use_browser(world: &mut World) {
 async fn parked(server: &mut ServerProcess, site: &FakeSite) -> String {
     let seed = site.put("/root", "text/html", "<a href=\"/kettle\">kettle</a>");
     let body = json!({
-        "url": seed, "request": "http", "run_in_background": true, "delay": 60_000,
+        "url": seed, "request": "http", "run_in_background": true, "delay": DELAY_MS,
         "cookies": "session=1",
     });
     let queued: Answer = server.post("/crawl", &[], &body).await;

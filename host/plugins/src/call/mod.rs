@@ -1,5 +1,6 @@
 //! Calls of components: the engine, instances, and the page as they get it.
 
+mod code_files;
 pub(crate) mod engine;
 pub(crate) mod instance;
 pub(crate) mod plugin;
