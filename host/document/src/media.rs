@@ -75,8 +75,10 @@ impl MediaType {
         if !is_token(kind) || !is_token(subtype) {
             return None;
         }
+        let mut essence = [kind, "/", subtype].concat();
+        essence.make_ascii_lowercase();
         let mut media_type = Self {
-            essence: format!("{kind}/{subtype}").to_ascii_lowercase(),
+            essence,
             parameters: Vec::new(),
         };
         let mut rest = &rest[end..];
