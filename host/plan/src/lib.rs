@@ -373,8 +373,8 @@ impl OutputPlan {
         self.reads_document() || self.formats.iter().any(is_made)
     }
 
-    /// Whether a plugin is called for a page of HTML. Without one, only the links that a crawl needs
-    /// are read from its source.
+    /// Whether a plugin is called for a page of HTML. Without one, only the links that a crawl
+    /// needs are read from its source.
     pub fn calls_plugins(&self) -> bool {
         self.needs_document()
             || self.readability

@@ -267,8 +267,8 @@ fn last_mark(source: &[u8]) -> Option<usize> {
     by_id.into_iter().chain(by_name).max()
 }
 
-/// Whether the word that has an ending of this length here is the name of an element or an attribute
-/// that marks a mount.
+/// Whether the word that has an ending of this length here is the name of an element or of an
+/// attribute that marks a mount.
 fn is_name(source: &[u8], at: usize, end: usize) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
     let before = &source[at.saturating_sub(NAME_BYTES_MAX)..at];
@@ -306,9 +306,9 @@ fn is_mount_name(name: &[u8]) -> bool {
     is_one_of(name, &MOUNT_NAMES)
 }
 
-/// The second bytes of [`MOUNT_IDS`] by their first: bit n is set for the nth byte of the alphabet,
-/// [`NOT_A_LETTER`] for any other. Pages have thousands of ids, and hardly one of them needs a closer
-/// look.
+/// The second bytes of [`MOUNT_IDS`] by their first: bit n is set for the nth letter, and
+/// [`NOT_A_LETTER`] for any other byte. Pages have thousands of ids, and hardly one of them needs a
+/// closer look.
 static MOUNT_ID_BEGINNINGS: [u32; 128] = {
     let mut seconds = [0_u32; 128];
     let mut at = 0;

@@ -22,8 +22,8 @@ use crate::turns::{Turn, Turns};
 const DECODE_YIELD_TIME: Duration = Duration::from_millis(2);
 /// Bytes from which on a body must move: it holds them from others.
 const MOVING_FROM_BYTES: usize = 1 << 20;
-/// Bytes that a body gets room for at once, if it says that it has so many: most pages need no more.
-/// Only once some have arrived, so that a site that sends none holds none.
+/// Bytes that a body gets room for at once, if it says that it has so many: most have no more. Only
+/// once some have arrived, so that a site that sends none holds none.
 const RESERVED_BYTES_MAX: usize = 128 * 1024;
 /// Bytes over the wire that such a body gets at least in its idle time; fewer are a stall.
 const MOVED_BYTES_MIN: u64 = 4 * 1024;
