@@ -296,7 +296,7 @@ impl<'a> Scan<'a> {
         });
         self.continue_at(extent.as_ref().map(|extent| extent.end));
         extent?;
-        let mut values = [const { None }; N];
+        let mut values: [Option<Cow<'a, str>>; N] = [const { None }; N];
         for (value, found) in values.iter_mut().zip(found) {
             *value = found.map(|(start, end)| attribute_value(&text[start..end]));
         }
