@@ -1,12 +1,13 @@
 //! The loop of one crawl: leases URLs until a limit, the caller, the server or an empty frontier
 //! ends it.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -64,6 +65,12 @@ impl Ending {
         run.stop(reason);
     }
 
+    /// Parks a crawl in the background, and stops any other.
+    fn park_or_stop(&mut self, run: &Run, reason: StopReason) {
+        let pause = run.job.in_background.then_some(Ended::Parked(reason));
+        self.pause_or_stop(run, pause, reason);
+    }
+
     /// Pauses a crawl that can continue later, and stops any other.
     fn pause_or_stop(&mut self, run: &Run, pause: Option<Ended>, reason: StopReason) {
         match pause {
@@ -85,6 +92,14 @@ pub(super) async fn drive(
     let deadline = run.plan.timeout.map(|time| Instant::now() + time);
     let is_streaming = run.receivers.listener.is_some();
     let mut ending = Ending::default();
+    // Made once: a page wakes the loop several times. Each ends the crawl at most once.
+    let mut cancelled = pin!(run.job.cancel.cancelled());
+    let mut stopped = pin!(server_stops.cancelled());
+    let mut hung_up = pin!(hung_up(run));
+    let mut timed_out = pin!(timed_out(deadline));
+    let mut plan_ended = pin!(turn::plan_ended(&run.money.payer.billing, &run.job));
+    let mut looks = interval(POLL_INTERVAL);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         if !ending.is_stopped && run.job.cancel.is_cancelled() {
             // Also while the server stops: a cancelled crawl does not continue after a restart.
@@ -98,37 +113,42 @@ pub(super) async fn drive(
             return ended;
         }
         tokio::select! {
-            Some(page) = pages.join_next() => {
-                if let Err(error) = page && error.is_panic() {
-                    tracing::error!(crawl = run.job.id, "the task of a page panicked");
-                }
-            }
+            Some(page) = pages.join_next() => note_panics(run, page, &mut pages),
             () = run.frontier_changed.notified() => {}
             () = all_read(&mut reading) => {
                 reading = None;
                 lock(&run.frontier).end_sitemaps();
             }
-            () = run.job.cancel.cancelled(), if !ending.is_stopped => {}
-            () = hung_up(run), if is_streaming && !ending.is_stopped => {
+            () = &mut cancelled, if !ending.is_stopped => {}
+            () = &mut hung_up, if is_streaming && !ending.is_stopped => {
                 ending.stop(run, StopReason::HungUp);
                 // These pages have no receiver; their reservations are released.
                 pages.abort_all();
             }
-            () = timed_out(deadline), if !ending.is_stopped => {
-                ending.stop(run, StopReason::Timeout);
-            }
-            () = server_stops.cancelled(), if ending.is_open() => {
+            () = &mut timed_out, if !ending.is_stopped => ending.stop(run, StopReason::Timeout),
+            () = &mut stopped, if ending.is_open() => {
                 let pause = (!is_streaming).then_some(Ended::Paused);
                 ending.pause_or_stop(run, pause, StopReason::ServerStopped);
             }
             // Pages in flight have their own timeouts. Decision D304.
-            () = turn::plan_ended(&run.money.payer.billing, &run.job), if ending.is_open() => {
-                let reason = StopReason::PlanEnded;
-                let pause = run.job.in_background.then_some(Ended::Parked(reason));
-                ending.pause_or_stop(run, pause, reason);
+            () = &mut plan_ended, if ending.is_open() => {
+                ending.park_or_stop(run, StopReason::PlanEnded);
             }
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
+            _ = looks.tick() => {}
         }
+    }
+}
+
+/// Logs which tasks of pages panicked: of this one that has ended, and of all others that have.
+fn note_panics(run: &Run, first: Result<(), JoinError>, pages: &mut JoinSet<()>) {
+    let mut next = Some(first);
+    while let Some(page) = next {
+        if let Err(error) = page
+            && error.is_panic()
+        {
+            tracing::error!(crawl = run.job.id, "the task of a page panicked");
+        }
+        next = pages.try_join_next();
     }
 }
 

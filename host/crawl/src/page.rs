@@ -58,7 +58,9 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     let admission = Arc::new(admission.under(rules));
     // A stop refuses pages that wait for money: they are not requested again then.
     let may_retry = || !run.stopped.is_cancelled();
+    // By far the largest part of the task, which is moved several times before it runs.
     let producing = page::produce_paid(&run.context, paid_by, &plan, &admission, may_retry);
+    let producing = Box::pin(producing);
     let (page_budget, mut produced) = tokio::select! {
         biased;
         () = run.gives_back(&gate) => return lease.skip(SkipReason::Stopped),

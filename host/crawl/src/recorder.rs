@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use trawl_model::{StopReason, UrlRow, UrlState};
@@ -24,6 +25,9 @@ const WAITING_MAX: usize = 256;
 /// How long a batch is collected. A batch costs one flush to disk, and a crash loses less than a
 /// second of work.
 const BATCH_TIME: Duration = Duration::from_millis(100);
+/// How long the recorder lets pages of a batch come before it looks for more, so that not each of
+/// them wakes it. A crawl that ends waits no longer than this for it.
+const GATHER_TIME: Duration = Duration::from_millis(5);
 /// Delay before a failed batch is retried, and how often it is retried before the crawl fails. A
 /// background crawl on a full disk is not counted: it waits for space, because its pages are paid
 /// and are nowhere else.
@@ -101,23 +105,28 @@ impl Recorder {
     }
 }
 
+/// Receives the pages of a batch. Returns whether more may come.
+async fn gather(incoming: &mut mpsc::Receiver<Recorded>, pages: &mut Vec<Recorded>) -> bool {
+    let until = Instant::now() + BATCH_TIME;
+    while pages.len() < WAITING_MAX {
+        let room = WAITING_MAX - pages.len();
+        match timeout_at(until, incoming.recv_many(pages, room)).await {
+            Ok(0) => return false,
+            Ok(_) => sleep_until(until.min(Instant::now() + GATHER_TIME)).await,
+            Err(_elapsed) => break,
+        }
+    }
+    true
+}
+
 impl Writer {
     /// Stores what comes until all senders are dropped; `false` when something is not stored.
     async fn run(mut self, mut incoming: mpsc::Receiver<Recorded>) -> bool {
         let mut is_open = true;
         while is_open {
             let mut pages = Vec::new();
-            let until = tokio::time::Instant::now() + BATCH_TIME;
-            while is_open && pages.len() < WAITING_MAX {
-                match tokio::time::timeout_at(until, incoming.recv()).await {
-                    Ok(Some(page)) => {
-                        self.note_delivered(page.n);
-                        pages.push(page);
-                    }
-                    Ok(None) => is_open = false,
-                    Err(_) => break,
-                }
-            }
+            is_open = gather(&mut incoming, &mut pages).await;
+            self.note_delivered(&pages);
             if !self.write_batch(pages).await {
                 if !self.target.stop.is_cancelled() {
                     lock(&self.frontier).stop(StopReason::Failed);
@@ -131,11 +140,18 @@ impl Writer {
         true
     }
 
-    /// Notes that a page is delivered, which is part of the next batch: its other URLs are stored
-    /// as skipped with its entry. Before it, a crash would lose them if the page is another one
-    /// when it is fetched again.
-    fn note_delivered(&self, n: u32) {
-        lock(&self.frontier).note_delivered(n);
+    /// Notes that the pages of the next batch are delivered: their other URLs are stored as skipped
+    /// with their entries. Before them, a crash would lose those of a page that is another one when
+    /// it is fetched again.
+    fn note_delivered(&self, pages: &[Recorded]) {
+        if pages.is_empty() {
+            return;
+        }
+        let mut frontier = lock(&self.frontier);
+        for page in pages {
+            frontier.note_delivered(page.n);
+        }
+        drop(frontier);
         self.target.frontier_changed.notify_one();
     }
 
@@ -226,7 +242,6 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::time::Instant;
 
     use bytes::Bytes;
     use url::Url;

@@ -49,9 +49,14 @@ impl MediaType {
     /// equal one before it. `content_type` has the values of repeated headers, separated by commas.
     /// Source: Fetch, "extract a MIME type".
     pub(super) fn extract(content_type: &str) -> Option<Self> {
+        let parsed = |value: &str| Self::parse(value).filter(|next| next.essence != "*/*");
+        let is_known = |found: &Self| !UNKNOWN.contains(&found.essence.as_str());
+        if memchr::memchr(b',', content_type.as_bytes()).is_none() {
+            return parsed(content_type).filter(is_known);
+        }
         let mut found: Option<Self> = None;
         for value in values(content_type) {
-            let Some(mut next) = Self::parse(value).filter(|next| next.essence != "*/*") else {
+            let Some(mut next) = parsed(value) else {
                 continue;
             };
             if let Some(before) = found.filter(|before| before.essence == next.essence)
@@ -63,7 +68,7 @@ impl MediaType {
             }
             found = Some(next);
         }
-        found.filter(|found| !UNKNOWN.contains(&found.essence.as_str()))
+        found.filter(is_known)
     }
 
     /// Source: WHATWG MIME Sniffing, "parse a MIME type".
@@ -75,8 +80,10 @@ impl MediaType {
         if !is_token(kind) || !is_token(subtype) {
             return None;
         }
+        let mut essence = [kind, "/", subtype].concat();
+        essence.make_ascii_lowercase();
         let mut media_type = Self {
-            essence: format!("{kind}/{subtype}").to_ascii_lowercase(),
+            essence,
             parameters: Vec::new(),
         };
         let mut rest = &rest[end..];

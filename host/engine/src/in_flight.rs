@@ -2,7 +2,7 @@
 //! before it reserves money, waits for its host, dials or takes a tab, and counts until its charge
 //! is durable, so none of these is ever full because of one account. Decision D294.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use trawl_model::fair::{FairPermit, FairSemaphore, PermitUse};
@@ -20,6 +20,10 @@ const CROWD: usize = 16;
 const TURN_TIME_MAX: Duration = Duration::from_millis(20);
 /// How long a page gives way at most, once it is the next one.
 const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
+/// Pages of a crowd that enter after one of them has found the event loops not busy, before another
+/// one looks, and how long that finding counts. What they do at once takes less than a turn.
+const CALM_PAGES: usize = 16;
+const CALM_TIME: Duration = Duration::from_millis(5);
 
 /// The pages in flight. One for the whole server.
 #[derive(Clone, Debug)]
@@ -27,6 +31,14 @@ pub struct PagesInFlight {
     pages: Arc<FairSemaphore>,
     /// The pages of a crowd enter one by one; each account has an entry of its own.
     entry: Arc<FairSemaphore>,
+    calm: Arc<Mutex<Calm>>,
+}
+
+/// What is left of the last finding that the event loops are not busy.
+#[derive(Debug, Default)]
+struct Calm {
+    until: Option<Instant>,
+    n_pages: usize,
 }
 
 /// A page in flight; it ends with the last clone.
@@ -47,6 +59,7 @@ impl PagesInFlight {
         Self {
             pages: FairSemaphore::sharing(pages_max.max(1)),
             entry: FairSemaphore::new(usize::MAX, 1),
+            calm: Arc::default(),
         }
     }
 
@@ -60,7 +73,9 @@ impl PagesInFlight {
         if self.pages.in_use(account) >= CROWD {
             let turn = async {
                 let _entry = self.entry.acquire(account).await;
-                give_way().await;
+                if !self.is_calm() && give_way().await {
+                    self.note_calm();
+                }
             };
             let turn = tokio::time::timeout_at(deadline, turn).await;
             turn.map_err(|_elapsed| self.refusal(account, wait_max, true))?;
@@ -71,6 +86,23 @@ impl PagesInFlight {
         Ok(InFlight {
             _permit: Arc::new(permit),
         })
+    }
+
+    /// Whether the event loops were not busy a moment ago, as one of few pages after that.
+    fn is_calm(&self) -> bool {
+        let mut calm = self.calm.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = calm.n_pages > 0 && calm.until.is_some_and(|until| until > Instant::now());
+        calm.n_pages = calm.n_pages.saturating_sub(1);
+        is_known
+    }
+
+    /// Notes that the event loops are not busy now.
+    fn note_calm(&self) {
+        let mut calm = self.calm.lock().unwrap_or_else(PoisonError::into_inner);
+        *calm = Calm {
+            until: Some(Instant::now() + CALM_TIME),
+            n_pages: CALM_PAGES,
+        };
     }
 
     /// Why a page was not admitted: it gave way to others, or there was no room for it.
@@ -99,16 +131,17 @@ impl PagesInFlight {
 }
 
 /// Waits while the event loops are behind with their tasks, so that tasks of other accounts do not
-/// queue behind a crowd of one account's.
-async fn give_way() {
+/// queue behind a crowd of one account's. Returns whether they are not busy any more.
+async fn give_way() -> bool {
     let begun = Instant::now();
     loop {
         let asked = Instant::now();
         // Behind all tasks that are ready now.
         tokio::task::yield_now().await;
         let waited = asked.elapsed();
-        if waited <= TURN_TIME_MAX || begun.elapsed() >= GIVE_WAY_MAX {
-            return;
+        let is_calm = waited <= TURN_TIME_MAX;
+        if is_calm || begun.elapsed() >= GIVE_WAY_MAX {
+            return is_calm;
         }
         tokio::time::sleep(waited.min(GIVE_WAY_MAX)).await;
     }
@@ -143,6 +176,24 @@ mod tests {
         let other = pages.admit("other", GIVE_WAY_MAX).now_or_never();
         other.expect("at once").expect("admitted");
         busy.abort();
+    }
+
+    #[test]
+    fn one_page_of_a_crowd_looks_for_a_few() {
+        let pages = PagesInFlight::default();
+        let note_calm = |until: Instant| {
+            pages.note_calm();
+            pages.calm.lock().expect("no panic").until = Some(until);
+        };
+        assert!(!pages.is_calm(), "no page has looked yet");
+        // Longer than in truth: the machine may be slow.
+        note_calm(Instant::now() + 60 * GIVE_WAY_MAX);
+        for _ in 0..CALM_PAGES {
+            assert!(pages.is_calm());
+        }
+        assert!(!pages.is_calm(), "these were all");
+        note_calm(Instant::now());
+        assert!(!pages.is_calm(), "that was before");
     }
 
     #[tokio::test]

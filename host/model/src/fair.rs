@@ -97,6 +97,12 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
     /// Waits for a permit for this owner. Cancel-safe.
     pub async fn acquire(self: &Arc<Self>, owner: impl Into<K>) -> FairPermit<K> {
         let owner = owner.into();
+        if self.state().take_at_once(&owner, self.share) {
+            return FairPermit {
+                semaphore: Some(Arc::clone(self)),
+                owner,
+            };
+        }
         let (sender, waiting) = oneshot::channel();
         self.state().arrive(owner.clone(), sender);
         self.grant_waiting();
@@ -173,13 +179,32 @@ impl Share {
 }
 
 impl<K: Clone + Eq + Hash> Permits<K> {
+    /// Takes a permit for this owner, if no call waits and the owner may have one: it would be the
+    /// next to get it.
+    fn take_at_once(&mut self, owner: &K, share: Share) -> bool {
+        if self.free == 0 || self.owners.values().any(|own| !own.waiting.is_empty()) {
+            return false;
+        }
+        let in_use = self.owners.get(owner).map_or(0, |own| own.in_use);
+        if !share.allows(in_use, self.free) {
+            return false;
+        }
+        self.owner(owner.clone()).in_use += 1;
+        self.free -= 1;
+        true
+    }
+
+    fn owner(&mut self, owner: K) -> &mut Owner<K> {
+        self.owners.entry(owner).or_insert_with(|| Owner {
+            in_use: 0,
+            waiting: VecDeque::new(),
+        })
+    }
+
     fn arrive(&mut self, owner: K, sender: oneshot::Sender<FairPermit<K>>) {
         self.n_arrivals += 1;
         let number = self.n_arrivals;
-        let own = self.owners.entry(owner).or_insert_with(|| Owner {
-            in_use: 0,
-            waiting: VecDeque::new(),
-        });
+        let own = self.owner(owner);
         own.waiting.retain(|(_, sender)| !sender.is_closed());
         own.waiting.push_back((number, sender));
     }
@@ -305,6 +330,28 @@ mod tests {
         assert!(modest.is_some(), "a permit was left");
         drop(first);
         assert!(third.now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_call_passes_none_that_waits() {
+        let semaphore = FairSemaphore::new(2, 1);
+        let first = semaphore.acquire("a").await;
+        let mut second = Box::pin(semaphore.acquire("a"));
+        assert!((&mut second).now_or_never().is_none());
+        // A permit is free, and the call that waits may not have it.
+        let other = semaphore.acquire("b").now_or_never().expect("a permit");
+        let mut third = Box::pin(semaphore.acquire("a"));
+        assert!((&mut third).now_or_never().is_none());
+        drop(first);
+        let mut fourth = Box::pin(semaphore.acquire("a"));
+        assert!((&mut fourth).now_or_never().is_none());
+        let second = second.now_or_never().expect("it was first");
+        drop((second, other));
+        let third = third.now_or_never().expect("it is next");
+        drop(third);
+        assert!(fourth.now_or_never().is_some());
+        let state = semaphore.state();
+        assert_eq!((state.free, state.owners.len()), (2, 0));
     }
 
     #[tokio::test]

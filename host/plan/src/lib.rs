@@ -373,6 +373,15 @@ impl OutputPlan {
         self.reads_document() || self.formats.iter().any(is_made)
     }
 
+    /// Whether a plugin is called for a page of HTML. Without one, only the links that a crawl
+    /// needs are read from its source.
+    pub fn calls_plugins(&self) -> bool {
+        self.needs_document()
+            || self.readability
+            || !self.filters.is_empty()
+            || self.chunking.is_some()
+    }
+
     /// Whether anything but the original of a document is wanted, so that one that is not HTML has
     /// to be decoded: links for a crawl, fields, or a format other than `raw` and `bytes`.
     pub fn needs_decoded(&self) -> bool {

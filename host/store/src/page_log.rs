@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use trawl_model::memory::{Held, MemoryLease};
+use zstd::bulk::Compressor;
 use zstd::zstd_safe::get_frame_content_size;
 
 use crate::crawls::LogPosition;
@@ -83,6 +84,8 @@ impl PageLog {
     pub fn append(&mut self, entries: &[&[u8]]) -> Result<Vec<LogPosition>, StoreError> {
         let mut bytes = Vec::new();
         let mut positions = Vec::with_capacity(entries.len());
+        // One for all: its tables take more time to make than a short entry to compress.
+        let mut compressor = Compressor::new(LEVEL).map_err(failed_to("compress"))?;
         for entry in entries {
             let start = bytes.len();
             let body = start + 1 + CHECKSUM_BYTES;
@@ -92,7 +95,8 @@ impl PageLog {
                 bytes.extend_from_slice(entry);
             } else {
                 bytes[start] = CHECKED_COMPRESSED;
-                compress(entry, &mut bytes).map_err(failed_to("compress"))?;
+                let frame = compressor.compress(entry);
+                bytes.extend_from_slice(&frame.map_err(failed_to("compress"))?);
             }
             let checksum = checksum(bytes[start], &bytes[body..]);
             bytes[start + 1..body].copy_from_slice(&checksum);
@@ -213,14 +217,6 @@ fn checksum(kind: u8, body: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let mut checksum = [0; CHECKSUM_BYTES];
     hasher.finalize_xof().fill(&mut checksum);
     checksum
-}
-
-/// Appends an entry as a frame that says how long the entry is, so that its reader knows before.
-fn compress(entry: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
-    let mut encoder = zstd::stream::Encoder::new(bytes, LEVEL)?;
-    encoder.set_pledged_src_size(Some(entry.len() as u64))?;
-    encoder.write_all(entry)?;
-    encoder.finish().map(drop)
 }
 
 /// Length of an entry: as its frame says, or by decompressing it, for frames of earlier versions.

@@ -107,6 +107,10 @@ pub(super) struct Table {
     hasher: RandomState,
 }
 
+/// Bytes of the schemes that keys are without.
+const HTTP_BYTES: usize = "http://".len();
+const HTTPS_BYTES: usize = "https://".len();
+
 /// The key of a URL: without its scheme, because `http` and `https` URLs are the same page.
 pub(crate) fn key(url: &str) -> &str {
     let rest = url
@@ -142,12 +146,25 @@ impl Table {
     }
 
     pub(super) fn url(&self, n: u32) -> &str {
+        let (start, end) = self.extent(n);
+        &self.text[start..end]
+    }
+
+    /// Where the text of a URL starts and ends.
+    fn extent(&self, n: u32) -> (usize, usize) {
         let n = n as usize;
-        let end = self
-            .metas
-            .get(n + 1)
-            .map_or(self.text.len(), |next| next.start as usize);
-        &self.text[self.metas[n].start as usize..end]
+        let end = match n + 1 < self.metas.len() {
+            true => self.metas[n + 1].start as usize,
+            false => self.text.len(),
+        };
+        (self.metas[n].start as usize, end)
+    }
+
+    /// Whether a URL has this key. Most that do not differ in their length already.
+    fn has_key(&self, n: u32, key: &str) -> bool {
+        let (start, end) = self.extent(n);
+        let n_more = (end - start).wrapping_sub(key.len());
+        matches!(n_more, 0 | HTTP_BYTES | HTTPS_BYTES) && self::key(self.url(n)) == key
     }
 
     pub(super) fn depth(&self, n: u32) -> u16 {
@@ -242,7 +259,7 @@ impl Table {
         let key = key(url);
         let mask = self.slots.len() - 1;
         let mut slot = self.hash(key) & mask;
-        while self.slots[slot] != EMPTY && self::key(self.url(self.slots[slot])) != key {
+        while self.slots[slot] != EMPTY && !self.has_key(self.slots[slot], key) {
             slot = (slot + 1) & mask;
         }
         slot

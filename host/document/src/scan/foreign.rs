@@ -66,6 +66,8 @@ enum Markup {
 #[derive(Debug, Default)]
 pub(super) struct Foreign {
     open: Vec<Markup>,
+    /// The last of them. Every tag of a page asks for it.
+    last: Option<Markup>,
     /// How many of them are of each kind, so that an end tag without a start is passed at once.
     counts: [usize; 2 + IN_SVG.len() + IN_MATH.len()],
 }
@@ -73,12 +75,12 @@ pub(super) struct Foreign {
 impl Foreign {
     /// Whether the markup here is not HTML.
     pub(super) fn is_here(&self) -> bool {
-        matches!(self.open.last(), Some(Markup::Svg | Markup::Math))
+        matches!(self.last, Some(Markup::Svg | Markup::Math))
     }
 
     /// Whether the markup here is SVG.
     pub(super) fn is_svg(&self) -> bool {
-        self.open.last() == Some(&Markup::Svg)
+        self.last == Some(Markup::Svg)
     }
 
     /// A start tag begins, whatever its element.
@@ -92,7 +94,7 @@ impl Foreign {
 
     /// A start tag ended.
     pub(super) fn enter(&mut self, name: &[u8]) {
-        let markup = match self.open.last() {
+        let markup = match self.last {
             None | Some(Markup::Html(_)) if name.eq_ignore_ascii_case(b"svg") => Markup::Svg,
             None | Some(Markup::Html(_)) if name.eq_ignore_ascii_case(b"math") => Markup::Math,
             Some(Markup::Svg) => match names(&IN_SVG, name) {
@@ -109,11 +111,12 @@ impl Foreign {
         };
         self.counts[slot(markup)] += 1;
         self.open.push(markup);
+        self.last = Some(markup);
     }
 
     /// An end tag.
     pub(super) fn leave(&mut self, name: &[u8]) {
-        if self.open.is_empty() {
+        if self.last.is_none() {
             return;
         }
         if names(&["br", "p"], name).is_some() {
@@ -135,6 +138,7 @@ impl Foreign {
 
     fn pop(&mut self) -> Option<Markup> {
         let markup = self.open.pop()?;
+        self.last = self.open.last().copied();
         self.counts[slot(markup)] -= 1;
         Some(markup)
     }

@@ -62,7 +62,10 @@ impl Joiner {
     pub(super) fn join(&self, href: &str, out: &mut String) -> Joined {
         // As in the `url` crate: surrounding white space and control characters are not part of a
         // URL.
-        let href = href.trim_matches(|character| character <= ' ');
+        let href = match href.as_bytes() {
+            [first, .., last] if *first > b' ' && *last > b' ' => href,
+            _ => href.trim_matches(|character| character <= ' '),
+        };
         let href = match memchr::memchr(b'#', href.as_bytes()) {
             Some(hash) => &href[..hash],
             None => href,

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use trawl_model::Discovered;
 
 use super::join::{Joined, Joiner};
+use super::written::{Written, stem};
 
 /// Links of one page. HTML site maps have some thousands; the longest lists on the web some ten
 /// thousand.
@@ -29,6 +30,8 @@ pub(super) struct Links {
     entries: Vec<(u32, bool)>,
     /// Each link's index in `entries` by its keyed hash, which a page cannot predict.
     indices: FxHashMap<u64, u32>,
+    /// How they are written.
+    written: Written,
     keys: RandomState,
     n_dropped: u32,
     n_unusual: usize,
@@ -49,6 +52,7 @@ impl Links {
             text: String::new(),
             entries: Vec::new(),
             indices: FxHashMap::default(),
+            written: Written::default(),
             keys: RandomState::new(),
             n_dropped: 0,
             n_unusual: 0,
@@ -109,9 +113,20 @@ impl Links {
             self.n_dropped = self.n_dropped.saturating_add(1);
             return;
         }
+        let stem = stem(href);
+        if let Some(known) = stem.and_then(|stem| self.written.find(stem)) {
+            self.entries[known].1 &= nofollow;
+            return;
+        }
         let start = self.text.len();
         let is_link = match self.joiner.join(href, &mut self.text) {
-            Joined::Written => true,
+            Joined::Written => {
+                let number = self.add(start, nofollow);
+                if let Some(stem) = stem {
+                    self.written.note(stem, number);
+                }
+                return;
+            }
             Joined::NoPage => false,
             Joined::Unusual if self.n_unusual == UNUSUAL_MAX => {
                 self.n_dropped = self.n_dropped.saturating_add(1);
@@ -127,18 +142,21 @@ impl Links {
         }
     }
 
-    /// Adds the link that was written from `start` on, unless it is already there.
-    fn add(&mut self, start: usize, nofollow: bool) {
+    /// Adds the link that was written from `start` on, unless it is already there. Returns its
+    /// number.
+    fn add(&mut self, start: usize, nofollow: bool) -> usize {
         let hash = self.keys.hash_one(&self.text[start..]);
         if let Some(&index) = self.indices.get(&hash)
             && self.text[self.range(index as usize)] == self.text[start..]
         {
             self.entries[index as usize].1 &= nofollow;
             self.text.truncate(start);
-            return;
+            return index as usize;
         }
-        self.indices.insert(hash, self.entries.len() as u32);
+        let number = self.entries.len();
+        self.indices.insert(hash, number as u32);
         self.entries.push((self.text.len() as u32, nofollow));
+        number
     }
 
     fn range(&self, index: usize) -> std::ops::Range<usize> {

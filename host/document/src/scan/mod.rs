@@ -11,6 +11,7 @@ mod join;
 mod links;
 mod meta;
 mod tag_name;
+mod written;
 
 use std::borrow::Cow;
 
@@ -294,9 +295,12 @@ impl<'a> Scan<'a> {
             }
         });
         self.continue_at(extent.as_ref().map(|extent| extent.end));
-        extent.map(|_| {
-            found.map(|value| value.map(|(start, end)| attribute_value(&text[start..end])))
-        })
+        extent?;
+        let mut values: [Option<Cow<'a, str>>; N] = [const { None }; N];
+        for (value, found) in values.iter_mut().zip(found) {
+            *value = found.map(|(start, end)| attribute_value(&text[start..end]));
+        }
+        Some(values)
     }
 
     fn take(&mut self, href: Option<Cow<'a, str>>, nofollow: bool) {

@@ -273,6 +273,18 @@ fn a_link_is_resolved_by_the_standard() {
 }
 
 #[test]
+fn links_that_are_written_often_are_resolved_alike() {
+    let mut html = String::new();
+    for n in 0..2_000 {
+        let rel = if n % 3 == 0 { "rel=nofollow" } else { "" };
+        html += &format!("<a href='p{}.html#{n}' {rel}>", n % 700);
+    }
+    html += "<a href='xy '><a href='xy #1'><a href='xy#2' rel=nofollow><a href=' xy'><a href='./xy'>\
+             <a href='a\nb'><a href='a\nb#c'><a href='../a/xy'><a href='#xy'><a href='HTTP://b/#c'>";
+    assert_eq!(scanned(&html), from_tree(&html, &page_url()));
+}
+
+#[test]
 fn a_query_is_in_the_character_set_of_the_page() {
     let url = page_url();
     for (charset, expected) in [

@@ -69,9 +69,8 @@ impl Pool {
         };
         let (sender, result) = oneshot::channel();
         let job = move || {
-            let result = catch_unwind(AssertUnwindSafe(job));
+            let result = at_once(job);
             drop(permit);
-            let result = result.map_err(|panic| PoolError::Panicked(panic_message(&*panic)));
             // The caller may be stopped.
             let _ = sender.send(result);
         };
@@ -79,6 +78,16 @@ impl Pool {
         self.jobs.send(Box::new(job)).map_err(|_| stopped())?;
         result.await.unwrap_or_else(|_| Err(stopped()))
     }
+}
+
+/// Runs a job here. One that takes far less time than to wake a thread and its caller needs no
+/// thread.
+///
+/// # Errors
+/// [`PoolError::Panicked`].
+pub(super) fn at_once<R>(job: impl FnOnce() -> R) -> Result<R, PoolError> {
+    let result = catch_unwind(AssertUnwindSafe(job));
+    result.map_err(|panic| PoolError::Panicked(panic_message(&*panic)))
 }
 
 /// Runs jobs until the pool is dropped.

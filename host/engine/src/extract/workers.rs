@@ -8,8 +8,12 @@ use trawl_plan::{AnalystChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Registry};
 
 use super::output_cache::{OutputCache, OutputCacheWrite};
-use super::pool::{Pool, PoolError};
+use super::pool::{Pool, PoolError, at_once};
 use super::{Analysis, CpuTime, Input, Outputs, PendingQuestion, analysis, cpu, run};
+
+/// Longest page whose links are read where other tasks wait: in some 20 microseconds, which is what
+/// a thread and its caller take to wake.
+const LIGHT_BYTES_MAX: usize = 16 * 1024;
 
 /// As many threads as cores: a page waits for one, then runs without sharing its core. The account
 /// with the fewest threads gets the next one.
@@ -71,7 +75,10 @@ impl Workers {
             plan,
             deadline,
         };
-        let made = self.extract(owner, deadline, move || job.run()).await;
+        let made = match job.is_light() {
+            true => light(&job),
+            false => self.extract(owner, deadline, move || job.run()).await,
+        };
         (made.outputs, made.cpu)
     }
 
@@ -91,6 +98,9 @@ impl Workers {
             plan,
             deadline,
         };
+        if job.is_light() {
+            return light(&job);
+        }
         if !self.cache.is_cacheable(&job.plan) {
             return self.extract(owner, deadline, move || job.run()).await;
         }
@@ -180,20 +190,37 @@ impl Workers {
         self.pool
             .run(owner, deadline, job)
             .await
-            .map_err(|error| match error {
-                PoolError::TimedOut => PageFailure::new(
-                    Cause::Timeout,
-                    "timed out waiting for a core to transform the page",
-                ),
-                PoolError::Panicked(message) => {
-                    tracing::error!(error = message, "a page's transformation panicked");
-                    PageFailure::new(
-                        Cause::Internal,
-                        "internal error while transforming the page",
-                    )
-                }
-            })
+            .map_err(failure_of)
     }
+}
+
+/// The failure of a page whose job has no result.
+fn failure_of(error: PoolError) -> PageFailure {
+    match error {
+        PoolError::TimedOut => PageFailure::new(
+            Cause::Timeout,
+            "timed out waiting for a core to transform the page",
+        ),
+        PoolError::Panicked(message) => {
+            tracing::error!(error = message, "a page's transformation panicked");
+            PageFailure::new(
+                Cause::Internal,
+                "internal error while transforming the page",
+            )
+        }
+    }
+}
+
+/// Extracts a page here that needs no thread.
+fn light(job: &ExtractJob) -> Extraction {
+    let made = at_once(|| job.run());
+    made.unwrap_or_else(|error| Extraction::failed(failure_of(error)))
+}
+
+/// Whether a header says that a page is HTML, without another value after it.
+fn is_html(content_type: &str) -> bool {
+    let rest = content_type.strip_prefix("text/html");
+    rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with(';')) && !rest.contains(','))
 }
 
 impl Default for Workers {
@@ -218,6 +245,21 @@ impl Extraction {
 }
 
 impl ExtractJob {
+    /// Whether only the links of a short page are read, by no code but ours.
+    fn is_light(&self) -> bool {
+        let Input {
+            body,
+            content_type,
+            screenshot,
+            ..
+        } = &self.input;
+        body.len() <= LIGHT_BYTES_MAX
+            && screenshot.is_none()
+            && self.plan.link_rewrite.is_none()
+            && is_html(content_type)
+            && !self.plan.calls_plugins()
+    }
+
     fn run(&self) -> Extraction {
         let outputs = run(&self.registry, &self.input, &self.plan, self.deadline);
         Extraction::of(outputs)
@@ -264,5 +306,84 @@ impl ExtractJob {
 
     fn key(&self, body: &blake3::Hash) -> Option<blake3::Hash> {
         OutputCache::key(&self.registry, &self.input, &self.plan, body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::Value;
+    use url::Url;
+
+    use trawl_plan::{Format, FormatChoice};
+
+    use super::*;
+
+    /// A job that reads the links of this page.
+    fn job(content_type: &str, body: &str) -> ExtractJob {
+        let format = FormatChoice {
+            name: "empty".to_owned(),
+            format: Format::Empty,
+            options: Value::Null,
+        };
+        ExtractJob {
+            registry: Registry::empty(),
+            input: Input {
+                url: Url::parse("http://a.example/").expect("a URL"),
+                body: body.to_owned().into(),
+                content_type: content_type.to_owned(),
+                is_serialised: false,
+                screenshot: None,
+            },
+            plan: Arc::new(OutputPlan {
+                discover: true,
+                ..OutputPlan::of(format)
+            }),
+            deadline: Instant::now() + Duration::from_secs(20),
+        }
+    }
+
+    #[test]
+    fn only_short_pages_without_plugins_are_light() {
+        let check = |content_type: &str, body: &str, expected: bool| {
+            let job = job(content_type, body);
+            assert_eq!(job.is_light(), expected, "{content_type}");
+        };
+        check("text/html", "<p>", true);
+        check("text/html; charset=utf-8", "<p>", true);
+        check("text/html, text/plain", "<p>", false);
+        check("text/htmlx", "<p>", false);
+        check("", "<p>", false);
+        check("text/html", &" ".repeat(LIGHT_BYTES_MAX + 1), false);
+        let mut with_plugin = job("text/html", "<p>");
+        Arc::make_mut(&mut with_plugin.plan).readability = true;
+        assert!(!with_plugin.is_light());
+    }
+
+    #[tokio::test]
+    async fn a_light_page_has_the_outputs_that_a_thread_makes() {
+        let workers = Workers::new();
+        let mut found = Vec::new();
+        // The second is not known to be HTML before it is looked at.
+        for content_type in ["text/html", "text/plain, text/html"] {
+            let job = job(
+                content_type,
+                "<a href=x>X</a><a href='/y' rel=nofollow>Y</a>",
+            );
+            let turn = ("a", job.deadline);
+            let (outputs, _) = workers.run(job.registry, job.input, job.plan, turn).await;
+            assert_eq!(outputs.failure, None);
+            let links = outputs.discovered.expect("links");
+            let links = links.iter();
+            found.push(
+                links
+                    .map(|(url, nofollow)| (url.to_owned(), nofollow))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let expected = [("http://a.example/x", false), ("http://a.example/y", true)];
+        let expected = expected.map(|(url, nofollow)| (url.to_owned(), nofollow));
+        assert_eq!(found, [expected.clone(), expected]);
     }
 }

@@ -33,6 +33,9 @@ pub struct Admission {
     rules: Option<Arc<dyn PageRules>>,
     /// Why a redirect of the page was refused, in a run with rules.
     refused: OnceLock<SkipReason>,
+    /// The first URL that robots.txt was asked about, and its verdict: a crawl asks before it
+    /// reserves money, and the route before it sends the request.
+    asked: OnceLock<(Url, Verdict)>,
 }
 
 impl Admission {
@@ -43,6 +46,7 @@ impl Admission {
             exit: plan.exit(),
             rules: None,
             refused: OnceLock::new(),
+            asked: OnceLock::new(),
         }
     }
 
@@ -57,10 +61,15 @@ impl Admission {
 
     /// The verdict of robots.txt on this URL; `None` if it is not obeyed.
     pub async fn verdict(&self, url: &Url) -> Option<Verdict> {
-        match &self.robots {
-            Some(robots) => Some(robots.verdict(url, self.exit).await),
-            None => None,
+        let robots = self.robots.as_ref()?;
+        if let Some((asked, verdict)) = self.asked.get()
+            && asked == url
+        {
+            return Some(verdict.clone());
         }
+        let verdict = robots.verdict(url, self.exit).await;
+        let _known = self.asked.set((url.clone(), verdict.clone()));
+        Some(verdict)
     }
 
     /// Why a redirect of the page was refused; `None` if none was, or its run has no rules.

@@ -7,6 +7,10 @@ use bytes::Bytes;
 
 use super::{MemoryError, MemoryKind, MemoryLease, PageMemory};
 
+/// Long buffers have room in steps of so many bytes: an allocator keeps memory for each size that
+/// it gives out, and pages have thousands of sizes.
+const ROOM_BYTES: usize = 16 * 1024;
+
 /// Bytes together with the lease that covers them, given back on drop. Only a lease makes them
 /// ([`MemoryLease::hold`]), and it covers at least their length.
 pub struct Held<B> {
@@ -127,8 +131,12 @@ impl HeldBuffer {
     /// few times only.
     fn grown(&self, needed: usize) -> usize {
         let capacity = self.bytes.capacity();
-        let amortized = (capacity + capacity / 2).min(self.bytes_max);
-        needed.max(amortized)
+        let wanted = needed.max(capacity + capacity / 2);
+        let rounded = match wanted {
+            0..ROOM_BYTES => wanted,
+            _ => wanted.next_multiple_of(ROOM_BYTES),
+        };
+        rounded.min(self.bytes_max)
     }
 }
 

@@ -325,6 +325,21 @@ async fn a_buffer_grows_as_far_as_there_is_memory() {
     assert_eq!((small.room(), budget.in_use().used), (0, STEP_BYTES));
 }
 
+#[tokio::test]
+async fn long_buffers_have_few_sizes() {
+    let page = MemoryBudget::unlimited().share("a").page();
+    let capacity = async |n_bytes: usize, bytes_max: usize| {
+        let mut buffer = HeldBuffer::new(&page, MemoryKind::PageBodies, bytes_max);
+        buffer.reserve(n_bytes).await.expect("memory");
+        buffer.room()
+    };
+    let max = 1 << 20;
+    assert_eq!(capacity(1_000, max).await, 1_000);
+    assert_eq!(capacity(16 * 1024, max).await, 16 * 1024);
+    assert_eq!(capacity(16 * 1024 + 1, max).await, 32 * 1024);
+    assert_eq!(capacity(100_000, 100_001).await, 100_001);
+}
+
 /// Polls once.
 async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     std::future::poll_fn(|context| {

@@ -218,7 +218,7 @@ impl Egress {
         };
         // This client does not count its connections: each request counts as one.
         let permit = self.connections.permit(dial.account()).await;
-        let response = repeated(client, request, dial).await;
+        let (_, response) = repeated(client, request, dial).await;
         let response = response.map_err(|error| EgressError::from_client(error, true))?;
         Ok(self.reply(response, true).holding(permit))
     }
@@ -391,10 +391,7 @@ impl Egress {
         dial: &Arc<Dial>,
         through_proxy: bool,
     ) -> Result<Reply, EgressError> {
-        let spare = request
-            .try_clone()
-            .filter(|_| is_repeatable(request.method()));
-        let mut sent = repeated(client, request, dial).await;
+        let (spare, mut sent) = repeated(client, request, dial).await;
         let is_refused = match &sent {
             // RFC 9110 section 15.5.20: the connection led to another server.
             Ok(response) => response.status() == StatusCode::MISDIRECTED_REQUEST,
@@ -416,19 +413,19 @@ impl Egress {
 }
 
 /// Sends a request, and sends it again when the pooled connection it used had been closed by the
-/// peer.
+/// peer. Returns the request as well, if it can be sent once more.
 async fn repeated<C: Sender>(
     client: &C,
     mut request: Request,
     dial: &Arc<Dial>,
-) -> Result<Response, C::Error> {
+) -> (Option<Request>, Result<Response, C::Error>) {
     let mut retries = 0;
     loop {
         let spare = request
             .try_clone()
             .filter(|_| is_repeatable(request.method()));
         let error = match dial.scope(client.send(request)).await {
-            Ok(response) => return Ok(response),
+            Ok(response) => return (spare, Ok(response)),
             Err(error) => error,
         };
         let may_be_stale = C::is_after_connecting(&error) && !dial.opened();
@@ -437,7 +434,7 @@ async fn repeated<C: Sender>(
                 request = spare;
                 retries += 1;
             }
-            _ => return Err(error),
+            spare => return (spare, Err(error)),
         }
     }
 }

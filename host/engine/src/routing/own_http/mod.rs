@@ -130,8 +130,9 @@ impl OwnHttp {
                 }
                 (Ok(fetched), _) => {
                     self.politeness.succeeded(host, owner);
-                    if let Some(answered) = fetched.page.final_url.host_str() {
-                        self.politeness.succeeded(answered, owner);
+                    let answered = fetched.page.final_url.host_str();
+                    if let Some(other) = answered.filter(|answered| *answered != host) {
+                        self.politeness.succeeded(other, owner);
                     }
                     return Ok(fetched);
                 }

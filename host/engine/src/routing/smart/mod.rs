@@ -8,6 +8,7 @@
 //! [`HostMemory`] and [`KnownVerdicts`] have state.
 
 mod known;
+mod marks;
 mod memory;
 mod mount;
 mod prose;
@@ -166,7 +167,7 @@ fn wall_of_html(signals: &PageSignals<'_>) -> Option<&'static str> {
     if let Some(rule) = walls::announced(signals) {
         return Some(rule);
     }
-    if walls::is_too_large(signals.body) {
+    if walls::is_too_large(signals.body) || !walls::may_be_challenge(signals) {
         return None;
     }
     let plenty = if walls::is_refusal(signals.status) {
@@ -178,8 +179,10 @@ fn wall_of_html(signals: &PageSignals<'_>) -> Option<&'static str> {
         return None;
     }
     let shape = PageShape::of(signals.body);
-    let is_small = shape.n_things <= shape::THINGS_MAX;
-    walls::challenge(signals, &shape).filter(|_| is_small)
+    if shape.n_things > shape::THINGS_MAX {
+        return None;
+    }
+    walls::challenge(signals, &shape)
 }
 
 /// Endings of paths under which sites serve documents that are not HTML.
@@ -201,9 +204,22 @@ pub(crate) fn names_document(url: &Url) -> bool {
     })
 }
 
+/// How nearly all sites write the type of HTML.
+const HTML_TYPES: [&str; 5] = [
+    "text/html",
+    "text/html; charset=utf-8",
+    "text/html; charset=UTF-8",
+    "text/html;charset=utf-8",
+    "text/html;charset=UTF-8",
+];
+
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document
 /// type.
 pub(crate) fn is_html(signals: &PageSignals<'_>) -> bool {
+    // The usual headers need not be taken apart.
+    if HTML_TYPES.contains(&signals.content_type) {
+        return true;
+    }
     match trawl_document::media_type(signals.content_type).as_str() {
         "" => begins_like_html(signals.body),
         stated => MediaKind::of(stated) == MediaKind::Html,

@@ -1,8 +1,11 @@
 //! The elements that applications are mounted in, and whether they are still empty.
 
-use memchr::memmem;
+use std::sync::LazyLock;
 
-use super::prose::{Prose, has_any, is_appeal, is_waiting};
+use memchr::memmem::{self, Finder};
+
+use super::marks::Marks;
+use super::prose::{Prose, is_appeal, is_waiting};
 use super::scripts::Scripts;
 use super::things::thing;
 use super::tokens::{HiddenElement, Tag, Token, Tokens};
@@ -68,13 +71,17 @@ const MOUNT_NAMES: [&str; 8] = [
 /// Endings of the names of elements that a script defines as a whole application.
 const OWN_ENDINGS: [&str; 3] = ["-app", "-root", "-shell"];
 
-/// What the names of mounts end with, ids aside.
-const NAME_ENDINGS: [&str; 5] = ["-app", "-root", "-shell", "-view", "-outlet"];
+/// What the names of mounts end with, ids aside. Pages have many dashes, so each ending is searched
+/// for on its own.
+static NAME_ENDINGS: LazyLock<[Finder<'static>; 5]> =
+    LazyLock::new(|| ["-app", "-root", "-shell", "-view", "-outlet"].map(Finder::new));
 
 /// Parts of class names of what is shown until the content is there.
-const SPINNERS: [&str; 7] = [
-    "spinner", "loader", "loading", "splash", "preload", "skeleton", "progress",
-];
+static SPINNERS: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::of_any_case([
+        "spinner", "loader", "loading", "splash", "preload", "skeleton", "progress",
+    ])
+});
 
 /// Ids of elements that have the content of a page, be it in the source or made by a script.
 const MAIN_IDS: [&str; 4] = ["main", "content", "main-content", "page-content"];
@@ -240,6 +247,9 @@ fn last_mark(source: &[u8]) -> Option<usize> {
     let id = b"id=";
     let is_id = |at: &usize| {
         let rest = &source[at + id.len()..];
+        if !may_begin_mount_id(rest) {
+            return false;
+        }
         let value = rest.strip_prefix(b"\"").or(rest.strip_prefix(b"'"));
         let value = value.unwrap_or(rest);
         let end = value
@@ -250,19 +260,20 @@ fn last_mark(source: &[u8]) -> Option<usize> {
     };
     let by_id = memmem::find_iter(source, id).filter(is_id).last();
     let by_name = NAME_ENDINGS.iter().filter_map(|end| {
-        let found = memmem::find_iter(source, end.as_bytes());
-        found.filter(|at| is_name(source, *at, end)).last()
+        let found = end.find_iter(source);
+        let length = end.needle().len();
+        found.filter(|at| is_name(source, *at, length)).last()
     });
     by_id.into_iter().chain(by_name).max()
 }
 
-/// Whether the word that has this ending here is the name of an element or an attribute that marks
-/// a mount.
-fn is_name(source: &[u8], at: usize, end: &str) -> bool {
+/// Whether the word that has an ending of this length here is the name of an element or of an
+/// attribute that marks a mount.
+fn is_name(source: &[u8], at: usize, end: usize) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
     let before = &source[at.saturating_sub(NAME_BYTES_MAX)..at];
     let length = before.iter().rev().take_while(|byte| is_part(byte)).count();
-    let name = &source[at - length..at + end.len()];
+    let name = &source[at - length..at + end];
     let is_tag = source[..at - length].last() == Some(&b'<');
     is_mount_name(name) || (is_tag && is_own_element(name))
 }
@@ -295,27 +306,45 @@ fn is_mount_name(name: &[u8]) -> bool {
     is_one_of(name, &MOUNT_NAMES)
 }
 
-/// Lengths of [`MOUNT_IDS`] by their first byte: bit n is set if an id of n bytes begins with it.
-/// Pages have thousands of ids, and hardly one of them needs a closer look.
-const MOUNT_ID_LENGTHS: [u16; 128] = {
-    let mut lengths = [0_u16; 128];
+/// The second bytes of [`MOUNT_IDS`] by their first: bit n is set for the nth letter, and
+/// [`NOT_A_LETTER`] for any other byte. Pages have thousands of ids, and hardly one of them needs a
+/// closer look.
+static MOUNT_ID_BEGINNINGS: [u32; 128] = {
+    let mut seconds = [0_u32; 128];
     let mut at = 0;
     while at < MOUNT_IDS.len() {
         let id = MOUNT_IDS[at].as_bytes();
-        lengths[id[0] as usize] |= 1 << id.len();
+        seconds[id[0] as usize] |= letter(id[1]);
         at += 1;
     }
-    lengths
+    seconds
 };
+/// The bit of what is no letter.
+const NOT_A_LETTER: u32 = 1 << 31;
+
+/// The bit of a letter, whatever its case.
+const fn letter(byte: u8) -> u32 {
+    match byte {
+        b'a'..=b'z' => 1 << (byte - b'a'),
+        b'A'..=b'Z' => 1 << (byte - b'A'),
+        _ => NOT_A_LETTER,
+    }
+}
+
+/// Whether the value of an attribute that begins here, quoted or not, may be one of [`MOUNT_IDS`],
+/// by its first two bytes.
+fn may_begin_mount_id(value: &[u8]) -> bool {
+    let (first, second) = match value {
+        [b'"' | b'\'', first, second, ..] | [first, second, ..] => (*first, *second),
+        _ => return false,
+    };
+    let seconds = MOUNT_ID_BEGINNINGS.get(usize::from(first.to_ascii_lowercase()));
+    seconds.is_some_and(|seconds| seconds & letter(second) != 0)
+}
 
 fn is_mount_id(id: &[u8]) -> bool {
     let id = id.trim_ascii();
-    let Some(first) = id.first().map(u8::to_ascii_lowercase) else {
-        return false;
-    };
-    let lengths = MOUNT_ID_LENGTHS.get(usize::from(first)).copied();
-    let has_length = |lengths: u16| id.len() < 16 && lengths & (1 << id.len()) != 0;
-    lengths.is_some_and(has_length) && is_one_of(id, &MOUNT_IDS)
+    may_begin_mount_id(id) && is_one_of(id, &MOUNT_IDS)
 }
 
 /// Whether it is one of these names, whatever its case.
@@ -328,6 +357,32 @@ fn is_one_of(name: &[u8], names: &[&str]) -> bool {
 fn is_spinner(tag: &Tag<'_>) -> bool {
     tag.attributes().any(|(name, value)| {
         let is_name = name.eq_ignore_ascii_case(b"class") || name.eq_ignore_ascii_case(b"id");
-        is_name && has_any(&value.to_ascii_lowercase(), &SPINNERS)
+        is_name && SPINNERS.are_in(value)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_an_id_rules_out_no_mount() {
+        for id in MOUNT_IDS {
+            let written = id.to_ascii_uppercase();
+            for id in [id, written.as_str()] {
+                assert!(is_mount_id(id.as_bytes()), "{id}");
+                for source in [
+                    format!("<div id={id}>"),
+                    format!("<div id='{id}'>"),
+                    format!("<div id=\"{id}\""),
+                ] {
+                    assert!(last_mark(source.as_bytes()).is_some(), "{source}");
+                }
+            }
+        }
+        for id in ["", "r", "ro", "main", "method.map", "\u{e9}t\u{e9}", "1a"] {
+            assert!(!is_mount_id(id.as_bytes()), "{id}");
+            assert_eq!(last_mark(format!("<p id={id}>").as_bytes()), None, "{id}");
+        }
+    }
 }

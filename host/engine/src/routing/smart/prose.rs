@@ -1,7 +1,10 @@
 //! The visible words of a page with little text, and whether they say anything.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
 
+use super::marks::Marks;
 use super::text::{char_length, is_space};
 
 /// Bytes that are collected: more than a refusal's plenty in any script, and a bound all the same.
@@ -11,26 +14,28 @@ const PROSE_BYTES_MAX: usize = 8 * 1024;
 const WAITING_BYTES_MAX: usize = 100;
 
 /// Phrases of pages whose content is still loading.
-const WAITING: [&str; 18] = [
-    "loading",
-    "please wait",
-    "just a moment",
-    "one moment",
-    "initializing",
-    "initialising",
-    "redirecting",
-    "not redirected",
-    "verifying",
-    "checking your browser",
-    "chargement",
-    "wird geladen",
-    "cargando",
-    "carregando",
-    "caricamento",
-    "загрузка",
-    "読み込み",
-    "加载",
-];
+static WAITING: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::new([
+        "loading",
+        "please wait",
+        "just a moment",
+        "one moment",
+        "initializing",
+        "initialising",
+        "redirecting",
+        "not redirected",
+        "verifying",
+        "checking your browser",
+        "chargement",
+        "wird geladen",
+        "cargando",
+        "carregando",
+        "caricamento",
+        "загрузка",
+        "読み込み",
+        "加载",
+    ])
+});
 
 /// Words of a text with such a phrase from which it must be about the waiting.
 const WAITING_WORDS_MIN: usize = 8;
@@ -88,22 +93,24 @@ const WAITING_WORDS: [&str; 47] = [
 ];
 
 /// Phrases of pages that do nothing without scripts.
-const APPEALS: [&str; 14] = [
-    "enable javascript",
-    "enable js",
-    "javascript enabled",
-    "javascript is disabled",
-    "javascript is not enabled",
-    "javascript is required",
-    "javascript must be enabled",
-    "javascript to be enabled",
-    "requires javascript",
-    "without javascript",
-    "turn on javascript",
-    "activate javascript",
-    "activer javascript",
-    "javascript aktivieren",
-];
+static APPEALS: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::new([
+        "enable javascript",
+        "enable js",
+        "javascript enabled",
+        "javascript is disabled",
+        "javascript is not enabled",
+        "javascript is required",
+        "javascript must be enabled",
+        "javascript to be enabled",
+        "requires javascript",
+        "without javascript",
+        "turn on javascript",
+        "activate javascript",
+        "activer javascript",
+        "javascript aktivieren",
+    ])
+});
 
 /// Visible words: ASCII letters in lower case, white space as single spaces, template placeholders
 /// (`{{ name }}`) left out.
@@ -171,7 +178,7 @@ pub(super) fn is_silent(words: &[u8]) -> bool {
 /// phrase: `Loading bay 4 is closed on Monday from nine to five.`
 pub(super) fn is_waiting(words: &[u8]) -> bool {
     is_silent(words)
-        || (words.len() <= WAITING_BYTES_MAX && has_any(words, &WAITING) && is_about_waiting(words))
+        || (words.len() <= WAITING_BYTES_MAX && WAITING.are_in(words) && is_about_waiting(words))
 }
 
 /// Whether a text is short, or at least half of its words are of sentences about waiting.
@@ -190,14 +197,7 @@ fn is_about_waiting(words: &[u8]) -> bool {
 
 /// Whether it asks the reader to enable JavaScript.
 pub(super) fn is_appeal(words: &[u8]) -> bool {
-    has_any(words, &APPEALS)
-}
-
-/// Whether one of the marks is in it, letter by letter.
-pub(super) fn has_any(source: &[u8], marks: &[&str]) -> bool {
-    marks
-        .iter()
-        .any(|mark| memmem::find(source, mark.as_bytes()).is_some())
+    APPEALS.are_in(words)
 }
 
 #[cfg(test)]

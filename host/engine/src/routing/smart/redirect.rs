@@ -1,11 +1,13 @@
 //! Pages that only lead to another one by a refresh.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use url::Url;
 
 use trawl_model::urls;
 use trawl_plan::address::without_fragment;
 
-use super::prose::has_any;
 use super::shape::PageShape;
 use super::tokens::{HiddenElement, Tag, Token, Tokens};
 use super::{PageSignals, refresh, walls};
@@ -16,6 +18,9 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 const WORDS_BYTES_MAX: usize = 200;
 /// Most links and images of one: its target, a logo and a contact.
 const THINGS_MAX: usize = 3;
+/// How `refresh` is written. The letters are frequent, so each is searched for on its own.
+static REFRESHES: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["refresh", "Refresh", "REFRESH"].map(Finder::new));
 
 /// The refreshes and the base of a source, as they are written.
 #[derive(Default)]
@@ -35,7 +40,8 @@ pub(super) fn target(signals: &PageSignals<'_>, page: &Url) -> Option<Url> {
     if !is_small || !(200..300).contains(&signals.status) || walls::announced(signals).is_some() {
         return None;
     }
-    if header.is_none() && !has_any(signals.body, &["refresh", "Refresh", "REFRESH"]) {
+    let is_written = |word: &Finder<'_>| word.find(signals.body).is_some();
+    if header.is_none() && !REFRESHES.iter().any(is_written) {
         return None;
     }
     let shape = PageShape::of(signals.body);

@@ -1,8 +1,10 @@
 //! What the scripts of a page with little text are there for.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
 
-use super::prose::has_any;
+use super::marks::Marks;
 use super::tokens::Tag;
 
 /// How much of an inline script is examined. Its purpose shows at its beginning; the rest is data
@@ -10,31 +12,35 @@ use super::tokens::Tag;
 const LOOK_BYTES_MAX: usize = 4 * 1024;
 
 /// URLs of analytics and consent scripts, which never make a page's content.
-const BYSTANDER_ADDRESSES: [&str; 12] = [
-    "googletagmanager.com",
-    "google-analytics.com",
-    "googlesyndication.com",
-    "cloudflareinsights.com",
-    "/cdn-cgi/scripts/",
-    "/scripts/jsd/",
-    "connect.facebook.net",
-    "plausible.io",
-    "matomo.js",
-    "hotjar.com",
-    "clarity.ms",
-    "cookielaw.org",
-];
+static BYSTANDER_ADDRESSES: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::new([
+        "googletagmanager.com",
+        "google-analytics.com",
+        "googlesyndication.com",
+        "cloudflareinsights.com",
+        "/cdn-cgi/scripts/",
+        "/scripts/jsd/",
+        "connect.facebook.net",
+        "plausible.io",
+        "matomo.js",
+        "hotjar.com",
+        "clarity.ms",
+        "cookielaw.org",
+    ])
+});
 
 /// The same, inline.
-const BYSTANDER_CODE: [&str; 7] = [
-    "gtag(",
-    "gtm.start",
-    "GoogleAnalyticsObject",
-    "__CF$cv$params",
-    "_paq.push",
-    "fbq(",
-    "clarity.ms",
-];
+static BYSTANDER_CODE: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::new([
+        "gtag(",
+        "gtm.start",
+        "GoogleAnalyticsObject",
+        "__CF$cv$params",
+        "_paq.push",
+        "fbq(",
+        "clarity.ms",
+    ])
+});
 
 /// Names under which frameworks store the data that they render pages from; all begin with two
 /// underscores.
@@ -102,10 +108,10 @@ impl Scripts {
             return;
         }
         match tag.attribute("src") {
-            Some(address) if has_any(address, &BYSTANDER_ADDRESSES) => {}
+            Some(address) if BYSTANDER_ADDRESSES.are_in(address) => {}
             Some(_) => self.n_external += 1,
             None if code.is_empty() => {}
-            None if has_any(look, &BYSTANDER_CODE) => {}
+            None if BYSTANDER_CODE.are_in(look) => {}
             None => {
                 let is_module = tag
                     .attribute("type")
@@ -125,11 +131,15 @@ fn is_run(tag: &Tag<'_>) -> bool {
     let Some(stated) = tag.attribute("type") else {
         return true;
     };
-    let stated = stated.trim_ascii().to_ascii_lowercase();
+    let stated = stated.trim_ascii();
+    let ends_with = |language: &[u8]| {
+        let start = stated.len().checked_sub(language.len());
+        start.is_some_and(|start| stated[start..].eq_ignore_ascii_case(language))
+    };
     let languages: [&[u8]; 4] = [b"javascript", b"ecmascript", b"babel", b"jsx"];
     stated.is_empty()
-        || stated == b"module"
-        || languages.iter().any(|language| stated.ends_with(language))
+        || stated.eq_ignore_ascii_case(b"module")
+        || languages.into_iter().any(ends_with)
 }
 
 fn has_hydration(tag: &Tag<'_>, look: &[u8]) -> bool {
@@ -148,7 +158,7 @@ fn has_hydration(tag: &Tag<'_>, look: &[u8]) -> bool {
 /// meant.
 fn goes_elsewhere(look: &[u8]) -> bool {
     let name = b"location";
-    has_any(look, &[".submit("])
+    memmem::find(look, b".submit(").is_some()
         || memmem::find_iter(look, name).any(|found| is_departure(&look[found + name.len()..]))
 }
 

@@ -1,7 +1,10 @@
 //! The structure of a page with little text, for the rules to judge.
 
+use std::sync::LazyLock;
+
+use super::marks::Marks;
 use super::mount::Mounts;
-use super::prose::{Prose, has_any, is_appeal};
+use super::prose::{Prose, is_appeal};
 use super::refresh;
 use super::scripts::Scripts;
 use super::things::{Thing, thing};
@@ -22,7 +25,11 @@ const HYDRATION_ATTRIBUTES: [&str; 5] = [
 ];
 
 /// Parts of a page that a `noscript` asks scripts for, although the page is there without them.
-const PARTS: [&str; 4] = ["comment", "disqus", "kommentar", "commentaire"];
+static PARTS: LazyLock<Marks> =
+    LazyLock::new(|| Marks::new(["comment", "disqus", "kommentar", "commentaire"]));
+
+/// The name of the language.
+static LANGUAGE: LazyLock<Marks> = LazyLock::new(|| Marks::new(["javascript", "java script"]));
 
 /// A page with little text.
 #[derive(Default)]
@@ -143,6 +150,5 @@ fn asks_for_scripts(inner: &[u8]) -> bool {
         }
     }
     let words = prose.bytes();
-    let asks = is_appeal(words) || has_any(words, &["javascript", "java script"]);
-    asks && !has_any(words, &PARTS)
+    (is_appeal(words) || LANGUAGE.are_in(words)) && !PARTS.are_in(words)
 }

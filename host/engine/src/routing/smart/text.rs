@@ -32,14 +32,21 @@ impl Counter {
     fn add(&mut self, text: &[u8], limit: usize) {
         let mut at = 0;
         while at < text.len() && self.chars < limit {
-            let length = char_length(&text[at..]);
-            if is_space(text[at]) {
-                self.is_in_gap = true;
-            } else {
-                let is_gap = self.is_in_gap && self.chars > 0;
-                self.chars += 1 + usize::from(is_gap);
-                self.is_in_gap = false;
+            // Most bytes are one character each.
+            let length = match text[at] {
+                b' ' | b'\n' | b'\t' | b'\r' | b'\x0C' | 0 => {
+                    self.is_in_gap = true;
+                    at += 1;
+                    continue;
+                }
+                b'&' | 0xC2..=0xF4 => char_length(&text[at..]),
+                _ => 1,
+            };
+            if self.is_in_gap && self.chars > 0 {
+                self.chars += 1;
             }
+            self.chars += 1;
+            self.is_in_gap = false;
             at += length;
         }
     }

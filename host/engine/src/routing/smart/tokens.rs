@@ -159,13 +159,9 @@ impl<'a> Tokens<'a> {
     /// The tag here, whose name begins after `before` bytes; moves past it. `None` if it does not
     /// end: browsers drop it then.
     fn tag(&mut self, before: usize) -> Option<Tag<'a>> {
-        let rest = &self.rest()[before..];
-        let ends_name = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
-        let tag = rest
-            .iter()
-            .position(ends_name)
-            .and_then(|name| Some((name, tag_end(rest, name)?)));
-        let Some((name, end)) = tag else {
+        let rest = &self.source[self.at + before..];
+        let name = name_length(rest);
+        let Some(end) = tag_end(rest, name) else {
             self.at = self.source.len();
             return None;
         };
@@ -248,6 +244,18 @@ impl<'a> Iterator for Tokens<'a> {
             }
         }
     }
+}
+
+/// Length of the tag's name, which white space, a slash or the end of the tag ends.
+fn name_length(source: &[u8]) -> usize {
+    let mut length = 0;
+    while length < source.len() {
+        match source[length] {
+            b' ' | b'\n' | b'\t' | b'\r' | b'\x0C' | b'/' | b'>' => break,
+            _ => length += 1,
+        }
+    }
+    length
 }
 
 /// Where the tag's `>` is: not one inside a quoted value.

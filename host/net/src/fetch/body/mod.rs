@@ -22,6 +22,9 @@ use crate::turns::{Turn, Turns};
 const DECODE_YIELD_TIME: Duration = Duration::from_millis(2);
 /// Bytes from which on a body must move: it holds them from others.
 const MOVING_FROM_BYTES: usize = 1 << 20;
+/// Bytes that a body gets room for at once, if it says that it has so many: most have no more. Only
+/// once some have arrived, so that a site that sends none holds none.
+const RESERVED_BYTES_MAX: usize = 128 * 1024;
 /// Bytes over the wire that such a body gets at least in its idle time; fewer are a stall.
 const MOVED_BYTES_MIN: u64 = 4 * 1024;
 
@@ -128,10 +131,12 @@ async fn read(
     decoding: &mut Decoding,
     body: &mut Growing<'_>,
 ) -> Result<(), FetchError> {
-    if let Some(length) = length(reply.headers()) {
+    let length = length(reply.headers()).unwrap_or_default();
+    if length > 0 {
         // What can never be paid is not downloaded.
         body.cover(length.min(limits.wire_bytes_max)).await?;
     }
+    let expected = usize::try_from(length).unwrap_or(usize::MAX);
     let mut arrival = Arrival::default();
     loop {
         let chunk = match arrival.next_chunk(reply, limits.idle_max).await {
@@ -157,6 +162,7 @@ async fn read(
             arrival = Arrival::default();
         }
         if decoding.decoder.is_identity() {
+            body.make_room(expected.min(RESERVED_BYTES_MAX)).await?;
             body.extend(&chunk).await?;
         } else {
             decoding.decoder.push(chunk);
@@ -199,6 +205,10 @@ impl Arrival {
 impl Decoding {
     /// Decodes all that has arrived.
     async fn run(&mut self, body: &mut Growing<'_>) -> Result<(), FetchError> {
+        if self.decoder.is_identity() {
+            // Nothing to decode, and no turn to wait for.
+            return Ok(());
+        }
         let mut turn: Option<Turn> = None;
         loop {
             if turn.is_none() {
@@ -241,6 +251,15 @@ impl Growing<'_> {
         let n_appended = self.buffer.extend(bytes).await?;
         if n_appended < bytes.len() {
             return Err(CodingError::TooLarge(self.bytes_max).into());
+        }
+        Ok(())
+    }
+
+    /// Makes room for so many bytes if there are none yet, so that they are not moved as more
+    /// arrive.
+    async fn make_room(&mut self, n_bytes: usize) -> Result<(), FetchError> {
+        if self.buffer.is_empty() {
+            self.buffer.reserve(n_bytes).await?;
         }
         Ok(())
     }

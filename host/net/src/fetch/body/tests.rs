@@ -285,6 +285,20 @@ fn growing(memory: &PageMemory) -> Growing<'static> {
     }
 }
 
+#[tokio::test]
+async fn a_plain_body_waits_for_no_turn() {
+    let turns = Turns::new(1);
+    let _taken = turns.take("b").await;
+    let mut decoding = Decoding {
+        decoder: Decoder::new(&HeaderMap::new(), 64 * MIB).expect("no coding"),
+        ..decoding(&turns, "a")
+    };
+    let mut body = growing(&MemoryBudget::unlimited().share("a").page());
+    decoding.decoder.end();
+    let ended = decoding.run(&mut body).now_or_never();
+    assert!(matches!(ended, Some(Ok(()))), "{ended:?}");
+}
+
 /// Others must get their turn on the thread meanwhile.
 #[tokio::test]
 async fn a_bomb_without_output_yields() {

@@ -7,8 +7,13 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::LazyLock;
+
+use memchr::memmem;
+
 use super::PageSignals;
-use super::prose::{has_any, is_waiting};
+use super::marks::Marks;
+use super::prose::is_waiting;
 use super::shape::PageShape;
 
 /// How much of a body is searched for marks. Challenges are small; larger bodies are pages.
@@ -65,18 +70,20 @@ const WIDGET_MARKS: [&str; 12] = [
     "class=\"captcha",
 ];
 /// What a page asks for that is nothing but such a widget, in lower case.
-const WIDGET_WORDS: [&str; 10] = [
-    "you are human",
-    "you are a human",
-    "you're human",
-    "you are not a robot",
-    "you're not a robot",
-    "are you a robot",
-    "unusual traffic",
-    "automated access",
-    "security check",
-    "checking your browser",
-];
+static WIDGET_WORDS: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::new([
+        "you are human",
+        "you are a human",
+        "you're human",
+        "you are not a robot",
+        "you're not a robot",
+        "are you a robot",
+        "unusual traffic",
+        "automated access",
+        "security check",
+        "checking your browser",
+    ])
+});
 /// Most text around a widget that is alone on its page.
 const WIDGET_BYTES_MAX: usize = 600;
 /// Most other links, images and fields: a logo, a contact and the button.
@@ -95,6 +102,20 @@ const VENDOR_MARKS: [&str; 7] = [
     "_pxAppId",
 ];
 
+/// What several marks have in common: each stands for those that contain it.
+const COMMON_PARTS: [&str; 3] = ["captcha", "turnstile", "/orchestrate/"];
+
+/// Something of every mark that a challenge may have: a page without any of it is none, unless its
+/// headers say so. Few enough to be searched for at once, many bytes at a time.
+static MARK_PARTS: LazyLock<Marks> = LazyLock::new(|| {
+    let challenge = CHALLENGE_MARKS.into_iter().map(|(mark, _)| mark);
+    let marks = challenge.chain(VENDOR_MARKS).chain(WIDGET_MARKS);
+    let has_no_part = |mark: &&str| COMMON_PARTS.iter().all(|part| !mark.contains(part));
+    Marks::new(COMMON_PARTS.into_iter().chain(marks.filter(has_no_part)))
+});
+/// The search for [`VENDOR_MARKS`].
+static VENDOR_SEARCH: LazyLock<Marks> = LazyLock::new(|| Marks::new(VENDOR_MARKS));
+
 /// Whose challenge the headers announce, so that the body need not be examined.
 pub(super) fn announced(signals: &PageSignals<'_>) -> Option<&'static str> {
     signals
@@ -108,7 +129,7 @@ pub(super) fn announced(signals: &PageSignals<'_>) -> Option<&'static str> {
             // does.
             "set-cookie" => {
                 let is_own = value.starts_with("techaro.lol-anubis");
-                (is_own && has_any(head(signals.body), &[ANUBIS_MARK])).then_some("anubis")
+                (is_own && has_mark(head(signals.body), ANUBIS_MARK)).then_some("anubis")
             }
             _ => None,
         })
@@ -131,18 +152,27 @@ pub(super) fn is_challenge(signals: &PageSignals<'_>, shape: &PageShape) -> bool
     challenge(signals, shape).is_some()
 }
 
+/// Whether a page may be a challenge, whatever its text and shape. Nearly all pages may not, and
+/// need no closer look.
+pub(super) fn may_be_challenge(signals: &PageSignals<'_>) -> bool {
+    has_vendors_header(signals) || MARK_PARTS.are_in(head(signals.body))
+}
+
 /// Whose challenge a page with little text is; `None` if it is none.
 pub(super) fn challenge(signals: &PageSignals<'_>, shape: &PageShape) -> Option<&'static str> {
+    if !may_be_challenge(signals) {
+        return None;
+    }
     let words = shape.prose.bytes();
     let head = head(signals.body);
     let marked = CHALLENGE_MARKS
         .iter()
-        .find(|(mark, _)| has_any(head, &[mark]) && !is_spoken(words, mark));
+        .find(|(mark, _)| has_mark(head, mark) && !is_spoken(words, mark));
     if let Some((_, rule)) = marked {
         return Some(rule);
     }
     let is_bare = is_waiting(words) && shape.n_things <= 1 && !shape.scripts.is_empty();
-    if is_bare && has_any(head, &VENDOR_MARKS) {
+    if is_bare && VENDOR_SEARCH.are_in(head) {
         return Some("script_of_a_vendor");
     }
     if is_vendors_refusal(signals, shape) {
@@ -158,15 +188,15 @@ fn is_lone_widget(head: &[u8], shape: &PageShape) -> bool {
     words.len() <= WIDGET_BYTES_MAX
         && shape.n_fields == 0
         && shape.n_things <= WIDGET_THINGS_MAX
-        && has_any(words, &WIDGET_WORDS)
+        && WIDGET_WORDS.are_in(words)
         && WIDGET_MARKS
             .iter()
-            .any(|mark| has_any(head, &[mark]) && !is_spoken(words, mark))
+            .any(|mark| has_mark(head, mark) && !is_spoken(words, mark))
 }
 
 /// A page may speak of a mark, which does not make it one.
 fn is_spoken(words: &[u8], mark: &str) -> bool {
-    has_any(words, &[&mark.to_ascii_lowercase()])
+    has_mark(words, &mark.to_ascii_lowercase())
 }
 
 /// A refusal with next to no text, a script, and a header or cookie of a vendor whose script
@@ -175,6 +205,11 @@ fn is_vendors_refusal(signals: &PageSignals<'_>, shape: &PageShape) -> bool {
     let is_small = shape.prose.bytes().len() <= REFUSAL_BYTES_MAX
         && shape.n_things <= REFUSAL_THINGS_MAX
         && !shape.scripts.is_empty();
+    is_small && has_vendors_header(signals)
+}
+
+/// Whether a refusal has a header or cookie of such a vendor.
+fn has_vendors_header(signals: &PageSignals<'_>) -> bool {
     let is_vendors = |name: &str, value: &str| match name {
         "x-kpsdk-ct" | "x-datadome" | "x-dd-b" => true,
         "set-cookie" => ["ak_bmsc=", "_abck=", "bm_sz="]
@@ -182,12 +217,13 @@ fn is_vendors_refusal(signals: &PageSignals<'_>, shape: &PageShape) -> bool {
             .any(|cookie| value.starts_with(cookie)),
         _ => false,
     };
-    is_refusal(signals.status)
-        && is_small
-        && signals
-            .headers
-            .iter()
-            .any(|(name, value)| is_vendors(name, value))
+    let mut headers = signals.headers.iter();
+    is_refusal(signals.status) && headers.any(|(name, value)| is_vendors(name, value))
+}
+
+/// Whether a mark is in it, letter by letter.
+fn has_mark(source: &[u8], mark: &str) -> bool {
+    memmem::find(source, mark.as_bytes()).is_some()
 }
 
 /// Whether a body is larger than any challenge.

@@ -1,5 +1,6 @@
 use super::super::tests::{enough, prose, verdict};
 use super::super::{PageSignals, Rule, Verdict, wall as wall_of};
+use super::{CHALLENGE_MARKS, MARK_PARTS, VENDOR_MARKS, WIDGET_MARKS};
 
 #[track_caller]
 fn wall(status: u16, headers: &[(&str, &str)], body: &str) {
@@ -217,4 +218,14 @@ fn ordinary_pages_that_have_to_do_with_walls_are_none() {
     let consent =
         r#"<p>We use cookies.</p><button>Accept all</button><script src=/consent.js></script>"#;
     none(consent);
+}
+
+#[test]
+fn every_mark_is_looked_for_before_the_page_is_read() {
+    let challenge = CHALLENGE_MARKS.into_iter().map(|(mark, _)| mark);
+    for mark in challenge.chain(VENDOR_MARKS).chain(WIDGET_MARKS) {
+        let page = format!("<body><p>Wait.</p><script src=\"/{mark}\"></script></body>");
+        assert!(MARK_PARTS.are_in(page.as_bytes()), "{mark}");
+    }
+    assert!(!MARK_PARTS.are_in(prose(4_000).as_bytes()));
 }
