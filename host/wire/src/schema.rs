@@ -34,7 +34,7 @@ const fn request(name: &'static str, route: Route, example: &'static str) -> Req
 }
 
 /// All request objects.
-const REQUESTS: [Request; 12] = [
+const REQUESTS: [Request; 13] = [
     request(
         "ScrapeRequest",
         Route::Scrape,

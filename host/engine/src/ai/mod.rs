@@ -25,7 +25,7 @@ use trawl_model::{ModelSize, Nanodollars};
 use trawl_net::fetch::Fetcher;
 use trawl_plugins::Question;
 
-use crate::providers::{Keys, Scrubber};
+use crate::providers::Scrubber;
 use cooldown::Cooldown;
 use wire::{Line, Reply};
 
@@ -111,15 +111,11 @@ impl Ai {
         let mut completions = config.base.clone();
         let path = config.base.path().trim_end_matches('/');
         completions.set_path(&format!("{path}/chat/completions"));
-        let secrets = config.key.iter();
-        let keys: Keys = secrets
-            .map(|key| ("AI_KEY".to_owned(), key.clone()))
-            .collect();
         Self {
             completions,
             fetcher,
             permits: Semaphore::new(config.in_flight.max(1)),
-            scrubber: Scrubber::new(&keys),
+            scrubber: Scrubber::new(config.key.iter().map(Secret::expose)),
             is_without_format: AtomicBool::new(false),
             cooldown: Cooldown::default(),
             config,

@@ -265,10 +265,8 @@ impl Xml {
                 self.text = Some((Part::Url, String::new()));
             }
             (EntryKind::Url, "lastmod") => self.text = Some((Part::LastModified, String::new())),
-            (EntryKind::Url, "link") => {
-                if self.page.alternates.len() < ALTERNATES_MAX {
-                    self.page.alternates.extend(alternate(element));
-                }
+            (EntryKind::Url, "link") if self.page.alternates.len() < ALTERNATES_MAX => {
+                self.page.alternates.extend(alternate(element));
             }
             (EntryKind::Atom, "link") => {
                 if let Some(link) = alternate(element) {
