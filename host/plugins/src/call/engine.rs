@@ -1,18 +1,18 @@
-//! The WebAssembly engine: pooled instances, compiled code stored on disk, an epoch clock that
+//! The WebAssembly engine: pooled instances, compiled code cached on disk, an epoch clock that
 //! interrupts calls.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store,
+    Cache, CacheConfig, Config, Enabled, Engine, InstanceAllocationStrategy,
+    PoolingAllocationConfig, Store,
 };
 
-use super::code_files::CodeFiles;
 use super::state::{CallState, MemoryMeter, TABLE_ELEMENTS_MAX};
 use super::wasi;
 use crate::bundle::NativeCode;
@@ -34,65 +34,40 @@ const INSTANCE_BYTES_MAX: usize = 2 << 20;
 const KEEP_RESIDENT_BYTES: usize = 2 << 20;
 /// Stack of a plugin: a quarter of the thread's; the host needs the rest.
 const STACK_BYTES: usize = 512 << 10;
+/// Compiled code cached on disk; the oldest files are removed first.
+const CACHE_BYTES_MAX: u64 = 1 << 30;
 
 /// The engine, and the linker with everything a component may import.
 pub(crate) struct ComponentEngine {
     engine: Engine,
     linker: Linker<CallState>,
-    files: Option<CodeFiles>,
-    n_compiled: AtomicUsize,
+    cache: Option<Cache>,
     _ticker: Ticker,
 }
 
 impl ComponentEngine {
-    /// An engine that stores compiled code in `cache_dir`; with `None` it stores none.
+    /// An engine that caches compiled code under `cache_dir`; `None` turns the cache off.
     pub(crate) fn new(cache_dir: Option<&Path>) -> wasmtime::Result<Arc<Self>> {
-        let files = cache_dir.map(CodeFiles::open).transpose()?;
-        let engine = Engine::new(&config())?;
+        let cache = cache_dir.map(cache).transpose()?;
+        let engine = Engine::new(&config(cache.clone()))?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
         Ok(Arc::new(Self {
             _ticker: Ticker::start(engine.clone()),
             linker,
-            files,
-            n_compiled: AtomicUsize::new(0),
+            cache,
             engine,
         }))
     }
 
-    /// Loads the stored code of a component, or compiles it and stores the code.
+    /// Compiles a component, or loads it from the cache on disk.
     pub(crate) fn compile(&self, bytes: &[u8]) -> wasmtime::Result<Component> {
-        let Some(files) = &self.files else {
-            return Component::new(&self.engine, bytes);
-        };
-        let hash = blake3::hash(bytes);
-        if let Some(component) = self.stored(files, &hash) {
-            return Ok(component);
-        }
-        let component = Component::new(&self.engine, bytes)?;
-        self.n_compiled.fetch_add(1, Ordering::Relaxed);
-        if let Err(error) = files.write(&hash, &component.serialize()?) {
-            tracing::warn!(error = %error, "cannot store compiled code: the next start compiles again");
-        }
-        Ok(component)
+        Component::new(&self.engine, bytes)
     }
 
-    /// The component with this hash from its stored code. Code of another version of wasmtime, of
-    /// other settings, or for a CPU with features that this one lacks is not used.
-    #[expect(
-        unsafe_code,
-        reason = "stored code is trusted; the folder is private to the server's user"
-    )]
-    fn stored(&self, files: &CodeFiles, component: &blake3::Hash) -> Option<Component> {
-        let code = files.read(component)?;
-        // SAFETY: the bytes are those that `compile` stored, since their hash is right. Who can
-        // change the folder can change what the server runs.
-        unsafe { Component::deserialize(&self.engine, code.bytes()) }.ok()
-    }
-
-    /// How many components were compiled because no code of them was stored.
-    pub(crate) fn n_compiled(&self) -> usize {
-        self.n_compiled.load(Ordering::Relaxed)
+    /// How many components were compiled because the cache did not have them.
+    pub(crate) fn cache_misses(&self) -> usize {
+        self.cache.as_ref().map_or(0, Cache::cache_misses)
     }
 
     /// Compiles a component into the bytes that [`Self::deserialize`] takes.
@@ -142,8 +117,16 @@ impl ComponentEngine {
 /// Allowance in a result for what is not content: the records around it.
 const RESULT_OVERHEAD_BYTES: usize = 64 << 10;
 
-/// The engine's settings. Native code depends on all of them.
-fn config() -> Config {
+fn cache(dir: &Path) -> wasmtime::Result<Cache> {
+    let mut cache = CacheConfig::new();
+    cache
+        .with_directory(dir)
+        .with_files_total_size_soft_limit(CACHE_BYTES_MAX);
+    Cache::new(cache)
+}
+
+/// The engine's settings. Native code in a bundle depends on all of them except the cache.
+fn config(cache: Option<Cache>) -> Config {
     let mut config = Config::new();
     config
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
@@ -151,7 +134,8 @@ fn config() -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(STACK_BYTES)
         .concurrency_support(false)
-        .parallel_compilation(true);
+        .parallel_compilation(true)
+        .cache(cache);
     config
 }
 

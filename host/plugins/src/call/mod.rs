@@ -1,6 +1,5 @@
 //! Calls of components: the engine, instances, and the page as they get it.
 
-mod code_files;
 pub(crate) mod engine;
 pub(crate) mod instance;
 pub(crate) mod plugin;

@@ -26,7 +26,7 @@ use crate::kinds::v1;
 
 /// Longest compilation. A component of the largest size takes about a minute on two cores.
 const COMPILE_TIME_MAX: Duration = Duration::from_secs(180);
-/// After this time the first component is reported as being compiled: stored code is loaded within
+/// After this time the first component is reported as being compiled: the cache gives one within
 /// milliseconds.
 const REPORT_AFTER: Duration = Duration::from_millis(300);
 
@@ -60,7 +60,7 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// A loader that stores compiled code in `cache_dir` and uses the code in `bundle`.
+    /// A loader that caches compiled code in `cache_dir` and uses the code in `bundle`.
     ///
     /// # Errors
     /// [`LoadError::Engine`].
@@ -248,7 +248,7 @@ impl Loader {
         let turn = self.compiling.lock();
         let _turn = turn.unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
-        let n_compiled = self.engine.n_compiled();
+        let misses = self.engine.cache_misses();
         let (sender, receiver) = mpsc::sync_channel(1);
         let (engine, bytes) = (Arc::clone(&self.engine), bytes.to_vec());
         let work = move || {
@@ -259,8 +259,8 @@ impl Loader {
             .name("plugin-compiler".to_owned())
             .spawn(work)
             .map_err(|error| format!("the compiler cannot start: {error}"))?;
-        // Where one plugin has no stored code, the others have none as well.
-        let report_after = if n_compiled == 0 {
+        // Where one plugin is new to the cache, the others are as well.
+        let report_after = if misses == 0 {
             REPORT_AFTER
         } else {
             Duration::ZERO
@@ -272,7 +272,7 @@ impl Loader {
         }
         match compiled {
             Ok(Ok(component)) => {
-                if self.engine.n_compiled() > n_compiled {
+                if self.engine.cache_misses() > misses {
                     let seconds = started.elapsed().as_secs_f64();
                     tracing::info!(
                         "compiled the {} `{}` in {seconds:.1} s",
