@@ -11,7 +11,7 @@ use trawl_model::StopReason;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::PagePlan;
 
-use super::run::Run;
+use super::run::CrawlRun;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
 /// the others, which can still be paid.
@@ -25,7 +25,7 @@ const UNPAID_RETRIES_MAX: usize = 20;
 /// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
 /// `None` if the server stops before: the next process fetches it again.
 pub(super) async fn settled(
-    run: &Run,
+    run: &CrawlRun,
     paid_by: PaidBy<'_>,
     plan: &PagePlan,
     (page_budget, produced): (PageBudget<'_>, Produced),
@@ -82,7 +82,7 @@ pub(super) fn is_spent(unfunded: &Unfunded) -> bool {
 }
 
 /// Ends the crawl if its pages cannot be paid any more, by what made this one fail.
-pub(super) fn note_unfunded(run: &Run, failed_by: Option<FailedBy>) {
+pub(super) fn note_unfunded(run: &CrawlRun, failed_by: Option<FailedBy>) {
     let Some(FailedBy::Funds(unfunded)) = failed_by else {
         run.money.refused_in_a_row.store(0, Ordering::Relaxed);
         return;
@@ -103,7 +103,7 @@ pub(super) fn note_unfunded(run: &Run, failed_by: Option<FailedBy>) {
 /// Ends the crawl because no page can be paid any more: the run has reached its ceiling, or the
 /// budget of its key or the balance is used up, or what is left of them is not enough for a page
 /// even once all others ended.
-pub(super) fn out_of_funds(run: &Run, error: &FundsError) {
+pub(super) fn out_of_funds(run: &CrawlRun, error: &FundsError) {
     let stop = match error {
         FundsError::CeilingReached => StopReason::Spend,
         FundsError::Empty => StopReason::Balance,

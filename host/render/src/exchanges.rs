@@ -27,7 +27,7 @@ pub enum Unstorable {
     Message,
     /// It had a worker whose requests were not seen.
     Unseen,
-    /// An answer offers to authenticate its connection, or goes on with that.
+    /// A response offers to authenticate its connection, or continues an authentication.
     ConnectionAuth,
 }
 

@@ -21,7 +21,7 @@ use trawl_billing::AccountId;
 use trawl_model::Nanodollars;
 use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 use trawl_model::outcome::PageOutcome;
-use trawl_net::Turns;
+use trawl_net::CpuTurns;
 use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::robots::Robots;
@@ -191,7 +191,7 @@ impl SiteMap {
 
     /// Adds the pages of a sitemap, on a thread that may block.
     async fn with_batch(mut self, batch: SitemapBatch) -> Self {
-        let turn = Turns::of_process().take(self.memory.account()).await;
+        let turn = CpuTurns::of_process().take(self.memory.account()).await;
         let adding = spawn_blocking(move || {
             let _turn = turn;
             self.add_batch(batch);

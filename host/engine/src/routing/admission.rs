@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::{PageFailure, SkipReason};
 use trawl_net::fetch::{FetchError, RedirectPolicy};
-use trawl_net::robots::{Robots, Verdict};
+use trawl_net::robots::{Robots, RobotsVerdict};
 use trawl_plan::{Exit, FetchPlan};
 
 /// What a run decides about one of its pages: a crawl fetches nothing twice and nothing outside its
@@ -56,7 +56,7 @@ impl Admission {
     }
 
     /// The verdict of robots.txt on this URL; `None` if it is not obeyed.
-    pub async fn verdict(&self, url: &Url) -> Option<Verdict> {
+    pub async fn verdict(&self, url: &Url) -> Option<RobotsVerdict> {
         match &self.robots {
             Some(robots) => Some(robots.verdict(url, self.exit).await),
             None => None,

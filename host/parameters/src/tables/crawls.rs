@@ -241,7 +241,7 @@ parameters! {
          link to it has one of these words; those with most of them before others, then those with \
          fewer hops. At most 32.",
     )
-    .default("[]; the order is that of hops")
+    .default("[]; fewer hops first")
     .mistaken(&["priority", "prioritize"])
     .example("[\"/docs\", \"install\"]")
     .option(
