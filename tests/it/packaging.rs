@@ -2,8 +2,10 @@
 //! pages.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
+use trawl::config::Config;
 use trawl_tests::{ServerProcess, World, run_program};
 
 /// Runs a command. Gives whether it succeeded, its standard output and its standard error.
@@ -52,4 +54,18 @@ fn completions_and_manual_pages_are_written() {
     for page in ["trawl.1", "trawl-serve.1", "trawl-health.1"] {
         assert!(pages.iter().any(|name| name == page), "{page}: {pages:?}");
     }
+}
+
+#[test]
+fn the_service_starts_the_server_with_settings_that_it_reads() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/server/packaging");
+    Config::load(Some(&folder.join("trawl.toml"))).expect("settings");
+    let unit = fs::read_to_string(folder.join("trawl.service")).unwrap();
+    let start = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/trawl "));
+    let mut words: Vec<&str> = start.expect("a command").split(' ').collect();
+    words.push("--help");
+    let (is_good, _, said) = run(&World::new(), &words);
+    assert!(is_good, "{said}");
 }
