@@ -37,8 +37,8 @@ enum Chore {
     Build,
     /// Build the program that is shipped, with the plugins inside: target/release/bundle/trawl
     Dist,
-    /// Build the container image: target/image/trawl.tar, with a browser and fonts (needs Debian's apt
-    /// and dpkg, and no daemon)
+    /// Build the container image: target/image/trawl.tar, with a browser and fonts (needs Debian's
+    /// apt and dpkg, and no daemon)
     Image {
         /// Run the image that was built in its bare root, and have it render a page (needs root)
         #[arg(long)]

@@ -9,8 +9,8 @@
 //! without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or left to the
 //! page.
 //!
-//! Outwards, [`PageEntry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
-//! read them back through the same type.
+//! Outwards, [`PageEntry`] is the JSON of one page and [`Costs`] its price. Crawls store entries
+//! and read them back through the same type.
 //!
 //! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
 //! [`with_secrets`].
