@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::{DATA, ENVIRONMENT, PROGRAM, USER};
+use super::settings::{DATA, ENVIRONMENT, PROGRAM, USER};
 use crate::host;
 
 /// How long the program may take to its first healthy report, which has a page of the browser.

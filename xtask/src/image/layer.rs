@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
 use super::root::sorted;
-use super::{DATA, USER};
+use super::settings::{DATA, USER};
 use crate::workspace;
 
 /// Rights of programs and folders, and of all other files. Nothing is set-user-id, and nothing

@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::layer::{self, Layer};
-use super::{DATA, ENVIRONMENT, PROGRAM, USER, emptied};
+use super::settings::{DATA, ENVIRONMENT, PROGRAM, USER, emptied};
 
 /// The version of the workspace, which is the one of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,57 +6,16 @@ mod layer;
 mod layout;
 mod packages;
 mod root;
+mod settings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+
+use settings::{PROGRAM, emptied, machine};
 
 use crate::{host, workspace};
-
-/// User and group that the program runs as: one that no system gives to a person or a service.
-const USER: u32 = 10_001;
-/// The data directory, which is a volume.
-const DATA: &str = "/var/lib/trawl";
-/// The program in the image.
-const PROGRAM: &str = "/usr/bin/trawl";
-/// Variables of the program.
-const ENVIRONMENT: [(&str, &str); 4] = [
-    ("PATH", "/usr/bin:/bin"),
-    ("HOME", DATA),
-    ("TRAWL_DATA", DATA),
-    ("TRAWL_LISTEN", "0.0.0.0:8700"),
-];
-
-/// What differs between machines.
-#[derive(Debug)]
-struct Machine {
-    /// Debian's name of the architecture, which is also the one of images.
-    architecture: &'static str,
-    /// Name of the folders of its libraries.
-    libraries: &'static str,
-    /// The program that loads libraries.
-    loader: &'static str,
-}
-
-static MACHINES: [(&str, Machine); 2] = [
-    (
-        "x86_64",
-        Machine {
-            architecture: "amd64",
-            libraries: "x86_64-linux-gnu",
-            loader: "lib64/ld-linux-x86-64.so.2",
-        },
-    ),
-    (
-        "aarch64",
-        Machine {
-            architecture: "arm64",
-            libraries: "aarch64-linux-gnu",
-            loader: "lib/ld-linux-aarch64.so.1",
-        },
-    ),
-];
 
 /// The folder of everything that is made here.
 fn folder() -> PathBuf {
@@ -103,25 +62,6 @@ pub(crate) fn check() -> anyhow::Result<()> {
         layer::unpack(&layer, &root)?;
     }
     check::run(&root)
-}
-
-fn machine() -> anyhow::Result<&'static Machine> {
-    let name = std::env::consts::ARCH;
-    let found = MACHINES.iter().find(|(known, _)| *known == name);
-    match found {
-        Some((_, machine)) => Ok(machine),
-        None => bail!("there is no image for machines of the kind `{name}`"),
-    }
-}
-
-/// The folder, without what an earlier run left in it.
-fn emptied(folder: &Path) -> anyhow::Result<PathBuf> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)
-            .with_context(|| format!("cannot empty `{}`", folder.display()))?;
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
-    Ok(folder.to_path_buf())
 }
 
 /// Copies the program to its place below `upper`.

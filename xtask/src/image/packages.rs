@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::emptied;
+use super::settings::emptied;
 use crate::workspace;
 
 /// What the image has of Debian, together with what these packages depend on: the browser, the

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::{DATA, Machine, USER};
+use super::settings::{DATA, Machine, USER};
 use crate::workspace;
 
 /// The browser below the root.

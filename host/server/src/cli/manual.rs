@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::aot::{Shell, generate};
 
-use super::Cli;
 use super::standard_output::print_bytes;
 
 /// Name of the program in scripts and pages.
@@ -28,36 +27,39 @@ pub(super) struct ManArgs {
     dir: PathBuf,
 }
 
-/// Prints the completion script of a shell.
-pub(super) fn completions(args: &CompletionsArgs) -> anyhow::Result<()> {
-    Ok(print_bytes(&script(args.shell))?)
+/// Prints a shell's completion script of the program's commands.
+pub(super) fn completions(args: &CompletionsArgs, program: Command) -> anyhow::Result<()> {
+    Ok(print_bytes(&script(args.shell, program))?)
 }
 
 /// Writes a page for the program and one for each of its commands, `trawl-account-key.1` for one.
-pub(super) fn man(args: &ManArgs) -> anyhow::Result<()> {
-    write_pages(&args.dir)
+pub(super) fn man(args: &ManArgs, program: Command) -> anyhow::Result<()> {
+    write_pages(&args.dir, program)
         .with_context(|| format!("cannot write manual pages to `{}`", args.dir.display()))
 }
 
-fn script(shell: Shell) -> Vec<u8> {
+fn script(shell: Shell, mut program: Command) -> Vec<u8> {
     let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), PROGRAM, &mut script);
+    generate(shell, &mut program, PROGRAM, &mut script);
     script
 }
 
-fn write_pages(dir: &Path) -> std::io::Result<()> {
+fn write_pages(dir: &Path, program: Command) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    clap_mangen::generate_to(Cli::command(), dir)
+    clap_mangen::generate_to(program, dir)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
+    use super::super::Cli;
     use super::*;
 
     #[test]
     fn each_shell_completes_commands_and_options() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let script = String::from_utf8(script(shell)).expect("text");
+            let script = String::from_utf8(script(shell, Cli::command())).expect("text");
             for word in ["account", "statement", "allow-private"] {
                 assert!(script.contains(word), "{shell} has no `{word}`");
             }
@@ -68,7 +70,7 @@ mod tests {
     fn each_command_has_a_page() {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = folder.path().join("man");
-        write_pages(&dir).expect("written");
+        write_pages(&dir, Cli::command()).expect("written");
         for (page, text) in [
             ("trawl.1", "health"),
             ("trawl-serve.1", "TRAWL_LISTEN"),

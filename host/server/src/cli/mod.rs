@@ -20,7 +20,7 @@ mod transform;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use runtime::runtime;
 
@@ -96,7 +96,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),
         Command::Health(args) => health::run(&args),
-        Command::Completions(args) => manual::completions(&args),
-        Command::Man(args) => manual::man(&args),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::man(&args, Cli::command()),
     }
 }
