@@ -327,7 +327,7 @@ impl Shared {
     }
 }
 
-/// What a message belongs to of which only the ends are known.
+/// What a message belongs to if only its two ends are known.
 #[derive(Debug, PartialEq, Eq)]
 enum Cause {
     /// The command with this number.

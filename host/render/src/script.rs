@@ -116,7 +116,7 @@ fn wrapped(script: &str) -> String {
     // A JSON string is a JavaScript string (ECMA-262, JSON superset). The indirect call of `eval`
     // makes it a script of the page rather than of the wrapper, and gives its last value.
     let script = match is_function(script) {
-        // Without a name it is no statement.
+        // Without a name it is not a statement.
         true => Value::from(called(script)),
         false => Value::from(script),
     };

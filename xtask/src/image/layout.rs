@@ -227,6 +227,23 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_name_this_image() {
+        let example = |name: &str| {
+            let file = crate::workspace::root().join("docs").join(name);
+            fs::read_to_string(file).expect("an example")
+        };
+        let compose = example("compose.yaml");
+        assert!(compose.contains(&format!("image: trawl:{VERSION}\n")));
+        assert!(compose.contains(&format!("- trawl:{DATA}\n")));
+        let kubernetes = example("kubernetes.yaml");
+        assert!(kubernetes.contains(&format!("/trawl:{VERSION}\n")));
+        for user in ["runAsUser", "runAsGroup", "fsGroup"] {
+            assert!(kubernetes.contains(&format!("{user}: {USER}\n")), "{user}");
+        }
+        assert!(kubernetes.contains(&format!("mountPath: {DATA}\n")));
+    }
+
+    #[test]
     fn a_missing_image_says_how_to_make_one() {
         let error = layers(Path::new("/nowhere")).expect_err("no image");
         assert!(error.to_string().contains("cargo xtask image"), "{error}");

@@ -38,7 +38,7 @@ use found::{FoundUrls, Source};
 const BATCHES_MAX: usize = 4;
 /// URLs that are looked up in the page cache.
 const LOOKED_UP_MAX: usize = 10_000;
-/// Cached pages of which the links are read.
+/// Cached pages whose links are read.
 const CACHED_PAGES_MAX: usize = 100;
 
 /// A sitemap that was read, or could not be.

@@ -232,7 +232,7 @@ impl ThirdParty {
             round
                 .attempts
                 .note(candidate, "not_covered", &failure.message);
-            give_back(turn);
+            release(turn);
             return ControlFlow::Continue(());
         }
         let request = ProviderRequest {
@@ -243,7 +243,7 @@ impl ThirdParty {
         };
         let attempt = round.providers.serve(candidate, request, is_last).await;
         if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
-            give_back(turn);
+            release(turn);
         } else {
             client.page_budget.note_provider();
             drop(turn);
@@ -292,7 +292,7 @@ impl ThirdParty {
         if clock.left() >= TIME_MIN {
             return Ok(turn);
         }
-        give_back(turn);
+        release(turn);
         Err(FetchError::TimedOut(clock.time()))
     }
 
@@ -361,7 +361,7 @@ impl Round<'_> {
 }
 
 /// Ends a turn in which no provider was asked.
-fn give_back(turn: Option<ProviderTurn>) {
+fn release(turn: Option<ProviderTurn>) {
     if let Some(turn) = turn {
         turn.release_unused();
     }

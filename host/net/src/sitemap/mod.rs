@@ -262,7 +262,7 @@ fn step(mut file: File, base: &Url) -> Option<(File, Vec<SitemapPage>, Vec<Url>)
     Some((file, pages, sitemaps))
 }
 
-/// The page with absolute URLs. Alternates that are no pages are left out.
+/// The page with absolute URLs. Alternates that are not pages are left out.
 fn absolute_page(base: &Url, page: SitemapPage) -> Option<SitemapPage> {
     let url = absolute(base, &page.url)?.into();
     let alternates = page.alternates.into_iter().filter_map(|alternate| {

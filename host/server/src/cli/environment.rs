@@ -72,7 +72,7 @@ pub(in crate::cli) fn log_filter() -> Option<String> {
     environment("RUST_LOG")
 }
 
-/// The value of an environment variable; an empty one is none.
+/// The value of an environment variable; an empty one counts as missing.
 #[expect(
     clippy::disallowed_methods,
     reason = "the command line reads the environment for the server"
