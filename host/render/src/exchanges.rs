@@ -104,8 +104,8 @@ impl Exchanges {
     }
 
     /// A request failed without a whole answer. What the page itself took back is not a failure,
-    /// and neither is what was blocked, by the caller's parameters or by the page's own policy: it will
-    /// be another time.
+    /// and neither is what was blocked, by the caller's parameters or by the page's own policy: it
+    /// will be another time.
     pub(super) fn failed(&mut self, id: &str, is_cancelled: bool, blocked: Option<&str>) {
         let is_meant = matches!(blocked, Some("inspector" | "csp" | "mixed-content"));
         if self.filling.contains(id) && !is_cancelled && !is_meant {
