@@ -220,8 +220,7 @@ mod tests {
     #[test]
     fn a_layer_has_the_files_without_rights_of_others() {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut packed = archive(&root(dir.path()), Vec::new()).expect("an archive");
-        packed.flush().expect("flushed");
+        let packed = archive(&root(dir.path()), Vec::new()).expect("an archive");
         let mut archive = Archive::new(&packed[..]);
         let entries = archive.entries().expect("entries").map(|entry| {
             let entry = entry.expect("an entry");
