@@ -26,6 +26,7 @@ mod limits;
 mod map;
 mod money;
 mod outputs;
+mod packaging;
 mod pipelines;
 mod plugins;
 mod providers;

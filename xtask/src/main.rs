@@ -7,7 +7,9 @@ mod clients;
 mod fuzzing;
 mod guests;
 mod host;
+mod image;
 mod judges;
+mod package;
 mod programs;
 mod python;
 mod runner;
@@ -36,6 +38,15 @@ enum Chore {
     Build,
     /// Build the program that is shipped, with the plugins inside: target/release/bundle/trawl
     Dist,
+    /// Build the container image: target/image/trawl.tar, with a browser and fonts (needs Debian's
+    /// apt and dpkg, and no daemon)
+    Image {
+        /// Run the image that was built in its bare root, and have it render a page (needs root)
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the Debian package of the shipped program (needs cargo-deb)
+    Package,
     /// Build every plugin into target/guests
     Guests {
         /// Try only this way to a Rust for WebAssembly
@@ -122,6 +133,9 @@ fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Build => host::build(host::Profile::Dev),
         Chore::Dist => host::dist().map(|_| ()),
+        Chore::Image { check: false } => image::build(),
+        Chore::Image { check: true } => image::check(),
+        Chore::Package => package::build(),
         Chore::Guests { way } => guests::build(way),
         Chore::Apps => apps::build(),
         Chore::Clients => clients::install(),

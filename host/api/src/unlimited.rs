@@ -14,7 +14,7 @@ use axum::response::Response;
 
 use trawl_billing::{Account, Slot};
 use trawl_model::Terms;
-use trawl_wire::{Entry, Verb, refuse_ai};
+use trawl_wire::{PageEntry, Verb, refuse_ai};
 
 use crate::Api;
 use crate::crawls::start::{self, PlannedCrawls};
@@ -38,7 +38,7 @@ use crate::pages::scrape::{self, PlannedPages};
     request_body(content = ref("#/components/schemas/ScrapeRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/knots", "return_format": "markdown"})),
     responses(
-        (status = 200, description = "One entry per page, with costs of 0", body = Vec<Entry>),
+        (status = 200, description = "One entry per page, with costs of 0", body = Vec<PageEntry>),
         (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "prompt: is not part of the Unlimited plan, which uses no AI: leave it out"})),
         (status = 403, description = "The account has no Unlimited subscription, or it is not active (`unlimited_plan_inactive`)", body = ref("#/components/schemas/Error"),

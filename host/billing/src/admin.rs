@@ -5,8 +5,8 @@ use std::sync::Arc;
 use trawl_model::secret::Secret;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{
-    AccountId, AccountRecord, Audit, Consumed, Entry, EntryKind, KeyPrefix, KeyRecord, KeySpending,
-    Notice, StatementPage, StoreError, Window, Written,
+    AccountId, AccountRecord, Audit, Consumed, EntryKind, KeyPrefix, KeyRecord, KeySpending,
+    LedgerEntry, Notice, StatementPage, StoreError, Window, Written,
 };
 
 use crate::key_wallet::Spender;
@@ -271,8 +271,13 @@ impl Billing {
         Ok((secret, record))
     }
 
-    fn top_up_entries(&self, account: &AccountId, amount: Nanodollars, id: &str) -> Vec<Entry> {
-        let entry = |kind: EntryKind, amount| Entry {
+    fn top_up_entries(
+        &self,
+        account: &AccountId,
+        amount: Nanodollars,
+        id: &str,
+    ) -> Vec<LedgerEntry> {
+        let entry = |kind: EntryKind, amount| LedgerEntry {
             id: format!("{}:{account}:{id}", kind.name()),
             account: account.clone(),
             kind,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Consumed, Entry, EntryKind};
+use trawl_store::{Consumed, EntryKind, LedgerEntry};
 
 use crate::funds::{Cap, FundsError, Shortfall};
 use crate::key_wallet::{KeyWallet, Wallets};
@@ -245,7 +245,7 @@ impl Allotment {
             if grown > Nanodollars::ZERO {
                 funds.held += grown;
                 // Queued under the lock, so that the ledger has the decisions in their order.
-                let reserve = Entry {
+                let reserve = LedgerEntry {
                     id: format!("r:{}", entry.id),
                     held: grown,
                     ..entry
@@ -283,9 +283,9 @@ impl Allotment {
     }
 
     /// An entry of the allotment itself, with an id that still lacks the prefix of its kind.
-    fn entry(&self, state: &mut AllotmentState, kind: EntryKind, held: Nanodollars) -> Entry {
+    fn entry(&self, state: &mut AllotmentState, kind: EntryKind, held: Nanodollars) -> LedgerEntry {
         state.n_entries += 1;
-        Entry {
+        LedgerEntry {
             id: format!("{}/{:x}", self.name, state.n_entries),
             account: self.wallet.account.id.clone(),
             kind,
@@ -315,7 +315,7 @@ impl ReturnUnused for Allotment {
                 return false;
             }
             let entry = self.entry(state, EntryKind::Void, -unused);
-            let void = Entry {
+            let void = LedgerEntry {
                 id: format!("v:{}", entry.id),
                 reason: UNUSED.to_owned(),
                 ..entry
@@ -342,9 +342,9 @@ impl ChargeSource for Allotment {
         self.after_page();
     }
 
-    fn page_void(&self, post: &Entry, reason: &str) -> Entry {
+    fn page_void(&self, post: &LedgerEntry, reason: &str) -> LedgerEntry {
         let entry = self.with(|state| self.entry(state, EntryKind::Void, Nanodollars::ZERO));
-        Entry {
+        LedgerEntry {
             id: format!("v:{}", entry.id),
             url: Arc::clone(&post.url),
             reason: reason.to_owned(),

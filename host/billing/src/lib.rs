@@ -43,7 +43,7 @@ use tracing::Instrument as _;
 
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars, Terms};
-use trawl_store::{Entry, EntryKind, LedgerStore, OpenReserve};
+use trawl_store::{EntryKind, LedgerStore, OpenReserve};
 
 pub use alerts::{Crossing, Crossings};
 pub use error::BillingError;
@@ -58,9 +58,9 @@ pub use run_budget::RunBudget;
 pub use seats::{Count, SEATS_MAX, SeatPrices, Slot, SubscriptionError};
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};
 pub use trawl_store::{
-    ANSWER_BYTES_MAX, AccountId, AccountUsage, Answer, Audit, Consumed, Entry as LedgerEntry,
-    EntryKind as LedgerEntryKind, KeyPrefix, KeyRecord, KeySpending, KindSum, Notice, Posted,
-    PricesRow, StatementPage, Subscription, SubscriptionState, Threshold, Window,
+    ANSWER_BYTES_MAX, AccountId, AccountUsage, Answer, Audit, Consumed,
+    EntryKind as LedgerEntryKind, KeyPrefix, KeyRecord, KeySpending, KindSum, LedgerEntry, Notice,
+    Posted, PricesRow, StatementPage, Subscription, SubscriptionState, Threshold, Window,
 };
 pub use wallet::Account;
 
@@ -320,7 +320,7 @@ async fn void_open_reserves(store: &dyn LedgerStore, clock: &Clock) -> Result<()
             }
         }
     }
-    let voids: Vec<Entry> = by_name
+    let voids: Vec<LedgerEntry> = by_name
         .into_values()
         .map(|reserve| void_at_start(reserve, clock))
         .collect();
@@ -332,8 +332,8 @@ async fn void_open_reserves(store: &dyn LedgerStore, clock: &Clock) -> Result<()
     Ok(())
 }
 
-fn void_at_start(reserve: OpenReserve, clock: &Clock) -> Entry {
-    Entry {
+fn void_at_start(reserve: OpenReserve, clock: &Clock) -> LedgerEntry {
+    LedgerEntry {
         id: reservation::settlement_id(&reserve.reservation),
         account: reserve.account,
         kind: EntryKind::Void,

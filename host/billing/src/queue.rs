@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Entry, Written};
+use trawl_store::{LedgerEntry, Written};
 
 use crate::error::BillingError;
 use crate::key_wallet::KeyWallet;
@@ -36,13 +36,13 @@ pub(crate) trait ChargeSource: fmt::Debug + Send + Sync {
     fn uncharge(&self, charge: Nanodollars, at: Timestamp);
 
     /// The void of a page whose post was not accepted. The money stays in the allotment.
-    fn page_void(&self, post: &Entry, reason: &str) -> Entry;
+    fn page_void(&self, post: &LedgerEntry, reason: &str) -> LedgerEntry;
 }
 
 /// Entries that are written in the same group, and what to do once they are durable.
 #[derive(Debug)]
 pub(crate) struct Item {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<LedgerEntry>,
     pub(crate) effect: Effect,
 }
 
@@ -68,13 +68,13 @@ pub(crate) enum Effect {
     UndonePost {
         source: Arc<dyn ChargeSource>,
         /// Boxed, because this variant is rare and would be the largest.
-        post: Box<Entry>,
+        post: Box<LedgerEntry>,
     },
     /// Nothing to write: add the money of entries whose group failed, if the ledger has them after
     /// all.
     UndoneMoney {
         wallet: Arc<Wallet>,
-        entries: Vec<Entry>,
+        entries: Vec<LedgerEntry>,
     },
     /// Report the result of each entry, and add new money to the wallet.
     Report {
@@ -93,7 +93,7 @@ pub(crate) struct UndonePost {
 }
 
 impl Item {
-    pub(crate) fn one(entry: Entry, effect: Effect) -> Self {
+    pub(crate) fn one(entry: LedgerEntry, effect: Effect) -> Self {
         Self {
             entries: vec![entry],
             effect,
@@ -210,7 +210,7 @@ impl Queue {
     /// added to `wallet`.
     pub(crate) async fn write(
         &self,
-        entries: Vec<Entry>,
+        entries: Vec<LedgerEntry>,
         wallet: Option<Arc<Wallet>>,
     ) -> Result<Vec<Written>, BillingError> {
         let (done, outcome) = oneshot::channel();

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Consumed, Entry, EntryKind, WAITS_FOR_HOST};
+use trawl_store::{Consumed, EntryKind, LedgerEntry, WAITS_FOR_HOST};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
@@ -328,7 +328,7 @@ impl Reservation {
             source,
             done,
         };
-        let entry = Entry {
+        let entry = LedgerEntry {
             charge: *charge,
             ..self.settlement(EntryKind::Post, -total, String::new())
         };
@@ -346,7 +346,7 @@ impl Reservation {
     /// crash may lose the last of these entries.
     fn post_free(&mut self, charge: &Charge) {
         self.is_open = false;
-        let entry = Entry {
+        let entry = LedgerEntry {
             charge: *charge,
             ..self.settlement(EntryKind::Post, Nanodollars::ZERO, String::new())
         };
@@ -400,12 +400,12 @@ impl Reservation {
     }
 
     /// A reserve of this much. The first has the plain id.
-    fn reserve(&self, held: Nanodollars) -> Entry {
+    fn reserve(&self, held: Nanodollars) -> LedgerEntry {
         let id = match self.n_reserves {
             0 => format!("r:{}", self.id),
             n => format!("r:{}/{n}", self.id),
         };
-        Entry {
+        LedgerEntry {
             id,
             held,
             consumed: Consumed::default(),
@@ -413,7 +413,7 @@ impl Reservation {
         }
     }
 
-    fn settlement(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> Entry {
+    fn settlement(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> LedgerEntry {
         let (id, held, reservation) = match &self.source {
             None => (settlement_id(&self.id), -self.amount, self.id.clone()),
             // The allotment is reduced by the charge only and retains the rest; a void does not
@@ -426,7 +426,7 @@ impl Reservation {
                 (id, amount, source.allotment.name.clone())
             }
         };
-        Entry {
+        LedgerEntry {
             id,
             account: self.wallet.account.id.clone(),
             kind,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Entry, EntryKind, LedgerStore, StoreError, Written};
+use trawl_store::{EntryKind, LedgerEntry, LedgerStore, StoreError, Written};
 
 use crate::error::BillingError;
 use crate::key_wallet::KeyWallet;
@@ -81,7 +81,7 @@ async fn resolve_undone(store: &dyn LedgerStore, group: &mut [Item]) -> Result<(
 /// The effect of an item, and how many of the group's entries belong to it.
 type ItemEffect = (usize, Effect);
 
-fn split(group: Vec<Item>) -> (Vec<Entry>, Vec<ItemEffect>) {
+fn split(group: Vec<Item>) -> (Vec<LedgerEntry>, Vec<ItemEffect>) {
     let mut entries = Vec::with_capacity(group.len());
     let mut effects = Vec::with_capacity(group.len());
     for item in group {
@@ -91,7 +91,10 @@ fn split(group: Vec<Item>) -> (Vec<Entry>, Vec<ItemEffect>) {
     (entries, effects)
 }
 
-async fn post(store: &dyn LedgerStore, entries: &[Entry]) -> Result<Vec<Written>, StoreError> {
+async fn post(
+    store: &dyn LedgerStore,
+    entries: &[LedgerEntry],
+) -> Result<Vec<Written>, StoreError> {
     if entries.is_empty() {
         return Ok(Vec::new());
     }
@@ -104,13 +107,13 @@ async fn post(store: &dyn LedgerStore, entries: &[Entry]) -> Result<Vec<Written>
 async fn settle(
     store: &dyn LedgerStore,
     queue: &Queue,
-    entries: Vec<Entry>,
+    entries: Vec<LedgerEntry>,
     effects: Vec<ItemEffect>,
     written: Vec<Written>,
 ) {
     let mut results = entries.into_iter().zip(written);
     for (n_entries, effect) in effects {
-        let (entries, written): (Vec<Entry>, Vec<Written>) =
+        let (entries, written): (Vec<LedgerEntry>, Vec<Written>) =
             results.by_ref().take(n_entries).unzip();
         for (entry, written) in entries.iter().zip(&written) {
             log_refusal(entry, written);
@@ -158,7 +161,7 @@ async fn settle(
 fn settle_post(
     wallet: &Wallet,
     key: &KeyWallet,
-    post: &Entry,
+    post: &LedgerEntry,
     written: &Written,
 ) -> Result<Charge, BillingError> {
     let is_posted = matches!(written, Written::New | Written::AlreadyThere);
@@ -175,7 +178,7 @@ fn settle_post(
 async fn settle_undone(
     store: &dyn LedgerStore,
     undone: &UndonePost,
-    void: &Entry,
+    void: &LedgerEntry,
     written: &Written,
 ) {
     let charge = undone.charge;
@@ -202,7 +205,7 @@ async fn is_posted(store: &dyn LedgerStore, id: &str) -> bool {
 async fn settle_run_post(
     store: &dyn LedgerStore,
     source: &dyn ChargeSource,
-    post: &Entry,
+    post: &LedgerEntry,
     written: &Written,
 ) -> Result<Charge, BillingError> {
     if *written == Written::New {
@@ -219,7 +222,7 @@ async fn settle_run_post(
     }
 }
 
-fn settle_reservation(wallet: &Wallet, entry: &Entry, is_posted: bool) {
+fn settle_reservation(wallet: &Wallet, entry: &LedgerEntry, is_posted: bool) {
     wallet.change(|funds| {
         funds.held += entry.held;
         if is_posted {
@@ -228,7 +231,7 @@ fn settle_reservation(wallet: &Wallet, entry: &Entry, is_posted: bool) {
     });
 }
 
-fn add_new_money(wallet: &Wallet, entries: &[Entry], written: &[Written]) {
+fn add_new_money(wallet: &Wallet, entries: &[LedgerEntry], written: &[Written]) {
     let new = entries
         .iter()
         .zip(written)
@@ -239,11 +242,11 @@ fn add_new_money(wallet: &Wallet, entries: &[Entry], written: &[Written]) {
 
 /// The items that still must be written after a group failed. Waiters get an error; a post becomes
 /// a void, because its page is not delivered.
-fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
+fn undo(entries: Vec<LedgerEntry>, effects: Vec<ItemEffect>) -> Vec<Item> {
     let mut entries = entries.into_iter();
     let mut remaining = Vec::with_capacity(effects.len());
     for (n_entries, effect) in effects {
-        let entries: Vec<Entry> = entries.by_ref().take(n_entries).collect();
+        let entries: Vec<LedgerEntry> = entries.by_ref().take(n_entries).collect();
         match effect {
             Effect::Reserve
             | Effect::Void { .. }
@@ -279,7 +282,7 @@ fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
     remaining
 }
 
-fn undo_post(wallet: &Arc<Wallet>, key: &Arc<KeyWallet>, post: Entry) -> Item {
+fn undo_post(wallet: &Arc<Wallet>, key: &Arc<KeyWallet>, post: LedgerEntry) -> Item {
     settle_reservation(wallet, &post, false);
     let undone_post = Some(UndonePost {
         wallet: Arc::clone(wallet),
@@ -287,7 +290,7 @@ fn undo_post(wallet: &Arc<Wallet>, key: &Arc<KeyWallet>, post: Entry) -> Item {
         charge: -post.amount,
         at: post.at,
     });
-    let void = Entry {
+    let void = LedgerEntry {
         kind: EntryKind::Void,
         amount: Nanodollars::ZERO,
         charge: Charge::default(),
@@ -299,7 +302,7 @@ fn undo_post(wallet: &Arc<Wallet>, key: &Arc<KeyWallet>, post: Entry) -> Item {
 
 /// The charge is not returned to the allotment until it is known whether the ledger has it. The
 /// void has its own id, because the page may be charged later.
-fn undo_run_post(source: &Arc<dyn ChargeSource>, post: Entry) -> Item {
+fn undo_run_post(source: &Arc<dyn ChargeSource>, post: LedgerEntry) -> Item {
     let void = source.page_void(&post, NOT_ACCEPTED);
     let source = Arc::clone(source);
     let post = Box::new(post);
@@ -311,7 +314,7 @@ fn log_failure(error: &StoreError) {
     tracing::error!(error = %error, cause, "the ledger did not accept a group: its posts fail, the rest is retried");
 }
 
-fn log_refusal(entry: &Entry, written: &Written) {
+fn log_refusal(entry: &LedgerEntry, written: &Written) {
     if let Written::Refused { rule } = written {
         let kind = entry.kind.name();
         tracing::error!(entry.id = %entry.id, entry.kind = kind, rule, "the ledger refused an entry");

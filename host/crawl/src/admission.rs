@@ -11,7 +11,7 @@ use trawl_model::secret::Secret;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_store::{CrawlCounts, CrawlRecord};
-use trawl_wire::LeftOut;
+use trawl_wire::Omitted;
 
 use super::job::{Job, first_state};
 use super::limits::CrawlPlaces;
@@ -221,7 +221,7 @@ impl Crawls {
             _ => new_id()?,
         };
         let named = new.plan.named.as_ref();
-        let left_out = LeftOut::of_urls(named.map_or(0, |found| found.n_dropped.into()));
+        let left_out = Omitted::of_urls(named.map_or(0, |found| found.n_dropped.into()));
         Ok(CrawlRecord {
             id,
             account: new.account.clone(),

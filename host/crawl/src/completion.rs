@@ -11,11 +11,11 @@ use trawl_model::{Cause, ContentHash, Discovered, SkipReason};
 use super::delivery::Undelivered;
 use super::frontier::Frontier;
 use super::lock;
-use super::run::Run;
+use super::run::CrawlRun;
 
 /// The lease of a page in flight. Dropping it gives the URL back, even when the task is aborted.
 pub(super) struct FrontierLease {
-    run: Arc<Run>,
+    run: Arc<CrawlRun>,
     n: u32,
     is_open: bool,
 }
@@ -40,7 +40,7 @@ impl PageEnd {
 }
 
 impl FrontierLease {
-    pub(super) fn new(run: &Arc<Run>, n: u32) -> Self {
+    pub(super) fn new(run: &Arc<CrawlRun>, n: u32) -> Self {
         Self {
             run: Arc::clone(run),
             n,
@@ -49,7 +49,7 @@ impl FrontierLease {
     }
 
     /// The crawl of the page.
-    pub(super) fn run(&self) -> Arc<Run> {
+    pub(super) fn run(&self) -> Arc<CrawlRun> {
         Arc::clone(&self.run)
     }
 
@@ -143,7 +143,7 @@ fn is_folded(
 
 /// The canonical URL that a page states, if pages are compared by it. The URL of a page that is
 /// paid already does not count, because that page is delivered itself.
-async fn canonical(run: &Run, found: &Discovered) -> Option<Url> {
+async fn canonical(run: &CrawlRun, found: &Discovered) -> Option<Url> {
     let stated = found.canonical.as_deref();
     let stated = stated.filter(|_| run.plan.fold.canonical)?;
     let canonical = Url::parse(stated).ok()?;

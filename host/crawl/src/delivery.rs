@@ -10,7 +10,7 @@ use trawl_model::outcome::PageOutcome;
 
 use super::batch::Recorded;
 use super::lock;
-use super::run::Run;
+use super::run::CrawlRun;
 use super::webhooks::Event;
 
 /// Most bytes of a failed page's error in lists; its entry has the whole error.
@@ -19,13 +19,13 @@ const ERROR_BYTES_MAX: usize = 512;
 /// A page that is completed and not delivered yet. Dropping it fetches the pages that were folded
 /// into it, even when the task is aborted, and no other page folds into it then.
 pub(super) struct Undelivered {
-    run: Arc<Run>,
+    run: Arc<CrawlRun>,
     n: u32,
     is_open: bool,
 }
 
 impl Undelivered {
-    pub(super) fn new(run: &Arc<Run>, n: u32) -> Self {
+    pub(super) fn new(run: &Arc<CrawlRun>, n: u32) -> Self {
         Self {
             run: Arc::clone(run),
             n,
@@ -53,8 +53,8 @@ fn truncated(error: &str) -> String {
     error[..error.floor_char_boundary(ERROR_BYTES_MAX)].to_owned()
 }
 
-/// The entry of a page with the memory that its outcome held: it gives it back when it is recorded
-/// and sent. Its events, which have so many bytes, are stored at the same time.
+/// The entry of a page with the memory lease of its outcome, which is released once the entry is
+/// stored and sent. Its events, of `event_bytes` bytes, are stored at the same time.
 fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) -> Bytes {
     match memory.and_then(Arc::into_inner) {
         Some(mut lease) => {
@@ -80,7 +80,7 @@ fn note_end(undelivered: &Undelivered, outcome: &mut PageOutcome) {
 
 /// The headers of a page for its events. Those that only the webhook requires are not part of the
 /// entry.
-fn event_headers(run: &Run, outcome: &mut PageOutcome) -> Option<Vec<(String, String)>> {
+fn event_headers(run: &CrawlRun, outcome: &mut PageOutcome) -> Option<Vec<(String, String)>> {
     if run.plan.seed.output.headers {
         outcome.headers.clone()
     } else {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use trawl_model::StopReason;
-use trawl_net::Turns;
+use trawl_net::CpuTurns;
 use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::{SitemapBatch, Sitemaps};
@@ -21,7 +21,7 @@ use super::frontier::{Frontier, Lease, Screened, normal};
 use super::lock;
 use super::page;
 use super::page_plans::first_seeds;
-use super::run::Run;
+use super::run::CrawlRun;
 use super::turn;
 
 /// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
@@ -60,7 +60,7 @@ impl Ending {
         !self.is_stopped && self.pause.is_none()
     }
 
-    fn stop(&mut self, run: &Run, reason: StopReason) {
+    fn stop(&mut self, run: &CrawlRun, reason: StopReason) {
         self.is_stopped = true;
         run.stop(reason);
     }
@@ -72,7 +72,7 @@ impl Ending {
     }
 
     /// Pauses a crawl that can continue later, and stops any other.
-    fn pause_or_stop(&mut self, run: &Run, pause: Option<Ended>, reason: StopReason) {
+    fn pause_or_stop(&mut self, run: &CrawlRun, pause: Option<Ended>, reason: StopReason) {
         match pause {
             Some(_) => self.pause = pause,
             None => self.stop(run, reason),
@@ -82,7 +82,7 @@ impl Ending {
 
 /// Crawls to the end.
 pub(super) async fn drive(
-    run: &Arc<Run>,
+    run: &Arc<CrawlRun>,
     sitemaps: Option<Arc<Sitemaps>>,
     server_stops: &CancellationToken,
 ) -> Ended {
@@ -153,7 +153,7 @@ fn note_panics(run: &Run, first: Result<(), JoinError>, pages: &mut JoinSet<()>)
 }
 
 /// Spawns the pages that may be fetched now. Returns how the crawl has ended once it has.
-fn go_on(run: &Arc<Run>, pages: &mut JoinSet<()>, ending: &Ending) -> Option<Ended> {
+fn go_on(run: &Arc<CrawlRun>, pages: &mut JoinSet<()>, ending: &Ending) -> Option<Ended> {
     let stop = if let Some(paused) = ending.pause.filter(|_| !ending.is_stopped) {
         if pages.is_empty() {
             return Some(paused);
@@ -171,12 +171,12 @@ fn go_on(run: &Arc<Run>, pages: &mut JoinSet<()>, ending: &Ending) -> Option<End
 
 /// Whether the crawl has pages to fetch and no space to store them. It continues when the disk has
 /// space again.
-fn waits_for_space(run: &Run) -> bool {
+fn waits_for_space(run: &CrawlRun) -> bool {
     run.disk.is_low() && lock(&run.frontier).counts().waiting > 0
 }
 
 /// Spawns pages up to the limit. Returns the stop reason when the frontier has one.
-fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
+fn fill(run: &Arc<CrawlRun>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     while pages.len() < run.plan.in_flight + DELIVERING_MAX {
         match lock(&run.frontier).lease() {
             Lease::Page(leased) => {
@@ -191,7 +191,7 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
 
 /// Reads the sitemaps into the frontier, in a task that ends when it is dropped: however slow the
 /// site is, its URLs are not needed any more.
-fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
+fn read_sitemaps(run: &CrawlRun, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     let (sender, mut batches) = mpsc::channel::<SitemapBatch>(BATCHES_MAX);
     let screen = Arc::clone(&run.screen);
     let (frontier, changed) = (Arc::clone(&run.frontier), Arc::clone(&run.frontier_changed));
@@ -216,7 +216,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     };
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
-        let turns = Turns::of_process();
+        let turns = CpuTurns::of_process();
         let adding = async {
             while let Some(batch) = batches.recv().await {
                 let pages = batch.pages.into_iter();
@@ -260,7 +260,7 @@ async fn all_read(reading: &mut Option<JoinSet<()>>) {
     }
 }
 
-async fn hung_up(run: &Run) {
+async fn hung_up(run: &CrawlRun) {
     match &run.receivers.listener {
         Some(listener) => listener.closed().await,
         None => std::future::pending().await,

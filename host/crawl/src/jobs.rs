@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::job::CrawlProgress;
-    use crate::limits::{CrawlLimits, Places};
+    use crate::limits::{CrawlCounts, CrawlLimits};
 
     #[test]
     fn crawls_are_counted_by_their_state() {
@@ -122,7 +122,7 @@ mod tests {
             state: CrawlState::Parked,
             ..running_crawl(&account, "a")
         };
-        let (jobs, places) = (Jobs::default(), Arc::<Places>::default());
+        let (jobs, places) = (Jobs::default(), Arc::<CrawlCounts>::default());
         let enter = || {
             let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
             let places = places.take(&account, true, 1, &CrawlLimits::default());

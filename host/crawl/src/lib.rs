@@ -16,7 +16,7 @@
 //! less is unfinished, so that every depth is the shortest distance from the seed, unless the crawl
 //! prefers some URLs.
 //!
-//! A map of a site ([`SiteMap`]) is no crawl: it lists URLs and fetches one page.
+//! A map of a site ([`SiteMap`]) is not a crawl: it lists URLs and fetches one page.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.

@@ -58,16 +58,16 @@ pub struct CrawlsInUse {
     pub background: usize,
 }
 
-/// The places of all accounts.
+/// How many crawls each account has.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct CrawlCounts {
     in_use: Mutex<HashMap<AccountId, CrawlsInUse>>,
 }
 
 /// Places for crawls of one account, given back on drop.
 #[derive(Debug)]
 pub(super) struct CrawlPlaces {
-    places: Arc<Places>,
+    places: Arc<CrawlCounts>,
     account: AccountId,
     in_background: bool,
     n_places: usize,
@@ -87,7 +87,7 @@ impl CrawlsInUse {
     }
 }
 
-impl Places {
+impl CrawlCounts {
     /// Number of crawls of an account.
     pub(super) fn in_use(&self, account: &AccountId) -> CrawlsInUse {
         lock(&self.in_use).get(account).copied().unwrap_or_default()
@@ -154,7 +154,7 @@ impl Places {
 /// The right to run background crawls: a number of the server, and of each account. Without the
 /// second, one account's queue would come before everybody's.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct RunningCrawls {
     server: Arc<Semaphore>,
     accounts: Arc<FairSemaphore>,
 }
@@ -162,7 +162,7 @@ pub(super) struct Turns {
 /// What a background crawl holds while it runs.
 pub(super) type TurnPermit = (FairPermit, Option<OwnedSemaphorePermit>);
 
-impl Turns {
+impl RunningCrawls {
     /// `per_server` crawls that run at once, of each account `per_account`.
     pub(super) fn new(per_server: usize, per_account: usize) -> Self {
         Self {
@@ -228,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_account_with_a_long_queue_leaves_turns_to_others() {
-        let turns = Turns::new(4, 2);
+        let turns = RunningCrawls::new(4, 2);
         let greedy = AccountId::new("acc_1");
         let first = turns.take(&greedy, ready(())).await;
         let _second = turns.take(&greedy, ready(())).await;
@@ -243,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_crawl_that_waits_for_memory_keeps_no_other_account_waiting() {
-        let turns = Turns::new(1, 1);
+        let turns = RunningCrawls::new(1, 1);
         let [one, other] = ["acc_1", "acc_2"].map(AccountId::new);
         let (memory, granted) = tokio::sync::oneshot::channel();
         let mut waiting = Box::pin(turns.take(&one, granted));
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_request_gets_places_for_all_its_crawls_or_for_none() {
-        let places = Arc::new(Places::default());
+        let places = Arc::new(CrawlCounts::default());
         let (one, other) = (AccountId::new("acc_1"), AccountId::new("acc_2"));
         let limits = CrawlLimits {
             streaming: 3,

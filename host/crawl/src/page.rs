@@ -15,18 +15,18 @@ use super::gate::PageGate;
 use super::lock;
 use super::paid::{PaidPage, page_id};
 use super::payment::{is_spent, note_unfunded, out_of_funds, refunded, settled};
-use super::run::Run;
+use super::run::CrawlRun;
 
 /// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
 /// the charge and the delivery overlap with the next pages.
-pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> + Send {
+pub(super) fn crawl(run: Arc<CrawlRun>, leased: Leased) -> impl Future<Output = ()> + Send {
     // Made here, because a task may be aborted before it runs for the first time.
     let lease = FrontierLease::new(&run, leased.n);
     let account = run.context.owner.clone();
     on_behalf_of(&account, crawl_leased(run, leased, lease))
 }
 
-async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
+async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) {
     if leased.has_no_sitemap {
         let outcome = PageOutcome::failed(leased.url.as_str(), no_sitemap(&run));
         return refused(lease, &leased, SkipReason::Scope, outcome).await;
@@ -92,7 +92,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
 
 /// Asks robots.txt, if it is obeyed, before money is reserved. Returns why the page must not be
 /// fetched.
-async fn ask_robots(run: &Run, leased: &Leased, admission: &Admission) -> Option<PageFailure> {
+async fn ask_robots(run: &CrawlRun, leased: &Leased, admission: &Admission) -> Option<PageFailure> {
     let verdict = admission.verdict(&leased.url).await?;
     let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
     if lock(&run.frontier).pace_host(leased.n, is_paced) {
@@ -102,7 +102,7 @@ async fn ask_robots(run: &Run, leased: &Leased, admission: &Admission) -> Option
 }
 
 /// Why a crawl of sitemaps only has no pages.
-fn no_sitemap(run: &Run) -> PageFailure {
+fn no_sitemap(run: &CrawlRun) -> PageFailure {
     let has_urls = lock(&run.frontier).counts().known > 1;
     let text = if has_urls {
         "sitemap_only: no URL of the sitemaps is part of this crawl, see `/crawl/{id}/skipped`"
@@ -113,7 +113,7 @@ fn no_sitemap(run: &Run) -> PageFailure {
 }
 
 /// The content of a page, if later pages are compared with it.
-fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
+fn compared_content(run: &CrawlRun, outcome: &PageOutcome) -> Option<ContentHash> {
     if run.plan.fold.equal && outcome.error.is_none() {
         outcome.content.hash()
     } else {

@@ -13,7 +13,7 @@ use trawl_plan::PagePlan;
 
 use super::job::Job;
 use super::paid::PaidPage;
-use super::run::Run;
+use super::run::CrawlRun;
 use super::turn;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
@@ -28,7 +28,7 @@ const UNPAID_RETRIES_MAX: usize = 20;
 /// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
 /// `None` if the crawl is paused or parked before: it is fetched again when that continues.
 pub(super) async fn settled(
-    run: &Run,
+    run: &CrawlRun,
     paid_by: PaidBy<'_>,
     plan: &PagePlan,
     (page_budget, produced): (PageBudget<'_>, Produced),
@@ -58,7 +58,7 @@ pub(super) async fn settled(
 /// What a page costs that an earlier process charged and that has failed now: nothing, once its
 /// charge is refunded. While the ledger does not accept that, the page waits, unless the crawl is
 /// stopped; then it costs what it was charged. `None` as of [`settled`].
-pub(super) async fn refunded(run: &Run, paid: &PaidPage, failure: &PageFailure) -> Option<Charge> {
+pub(super) async fn refunded(run: &CrawlRun, paid: &PaidPage, failure: &PageFailure) -> Option<Charge> {
     let id = paid.id();
     let (page, reason) = ((paid.url.as_str(), id.as_str()), failure.message.as_str());
     let refund = || run.money.budget.refund(page, &paid.charge, reason);
@@ -120,7 +120,7 @@ async fn retried<T, U, P: Future<Output = ()>, A: Future<Output = Attempt<T, U>>
 /// Resolves when a background crawl is paused because the server stops, or parked because its plan
 /// has ended: what is not paid then is fetched again when it continues. Never for a streaming
 /// crawl.
-async fn pauses(run: &Run) {
+async fn pauses(run: &CrawlRun) {
     paused(&run.job, &run.money.payer.billing, &run.server_stops).await;
 }
 
@@ -145,7 +145,7 @@ pub(super) fn is_spent(unfunded: &Unfunded) -> bool {
 }
 
 /// Ends the crawl if its pages cannot be paid any more, by what made this one fail.
-pub(super) fn note_unfunded(run: &Run, failed_by: Option<FailedBy>) {
+pub(super) fn note_unfunded(run: &CrawlRun, failed_by: Option<FailedBy>) {
     let Some(FailedBy::Funds(unfunded)) = failed_by else {
         run.money.refused_in_a_row.store(0, Ordering::Relaxed);
         return;
@@ -166,7 +166,7 @@ pub(super) fn note_unfunded(run: &Run, failed_by: Option<FailedBy>) {
 /// Ends the crawl because no page can be paid any more: the run has reached its ceiling, or the
 /// budget of its key or the balance is used up, or what is left of them is not enough for a page
 /// even once all others ended.
-pub(super) fn out_of_funds(run: &Run, error: &FundsError) {
+pub(super) fn out_of_funds(run: &CrawlRun, error: &FundsError) {
     let stop = match error {
         FundsError::CeilingReached => StopReason::Spend,
         FundsError::Empty => StopReason::Balance,

@@ -26,7 +26,7 @@ use super::paid::PaidPages;
 use super::screen::Screen;
 
 /// What the pages of one crawl share.
-pub(super) struct Run {
+pub(super) struct CrawlRun {
     pub(super) job: Arc<Job>,
     pub(super) plan: Arc<CrawlPlan>,
     /// The plans of its pages.
@@ -70,7 +70,7 @@ pub(super) struct Receivers {
     pub(super) events: Option<Arc<Events>>,
 }
 
-impl Run {
+impl CrawlRun {
     /// Leases nothing more. Pages that were requested finish. If the crawl must end soon, at its
     /// timeout, a cancellation or a shutdown, those that wait for their turn give their leases
     /// back, and those that wait for money before their charge have failed.

@@ -11,7 +11,7 @@ use trawl_store::{CrawlRecord, CrawlState, FoundCrawl, StorageRefusal, StoreErro
 use super::drive::Ended;
 use super::job::{CrawlProgress, Job};
 use super::jobs::{Jobs, Membership};
-use super::limits::{CrawlLimits, CrawlsInUse, Places, TooManyCrawls, Turns};
+use super::limits::{CrawlCounts, CrawlLimits, CrawlsInUse, RunningCrawls, TooManyCrawls};
 use super::parts::CrawlsParts;
 use super::pipeline::FinishedCrawl;
 use super::planning::{Planner, Ready, bytes_while_planned};
@@ -69,11 +69,11 @@ pub enum CrawlError {
 pub struct Crawls {
     pub(super) parts: Arc<CrawlsParts>,
     pub(super) jobs: Jobs,
-    pub(super) places: Arc<Places>,
+    pub(super) places: Arc<CrawlCounts>,
     pub(super) queued: Arc<Queued>,
     pub(super) recovery: Arc<Recovery>,
     pub(super) planner: Arc<Planner>,
-    turns: Arc<Turns>,
+    turns: Arc<RunningCrawls>,
 }
 
 /// A crawl's record and progress.
@@ -98,7 +98,7 @@ impl Crawls {
             places: Arc::default(),
             queued: Arc::default(),
             recovery: Arc::default(),
-            turns: Arc::new(Turns::new(RUNNING_MAX, running_max)),
+            turns: Arc::new(RunningCrawls::new(RUNNING_MAX, running_max)),
             planner: Arc::default(),
         }
     }

@@ -20,16 +20,16 @@ use super::events::Events;
 use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
-use super::limits::Turns;
+use super::limits::RunningCrawls;
 use super::page_plans::PagePlans;
 use super::paid::PaidPages;
 use super::parts::CrawlsParts;
 use super::planning::{PlanSource, Planner, Ready};
 use super::recorder::{Recorder, Target};
 use super::restore;
-use super::run::{Money, Receivers, Run};
+use super::run::{CrawlRun, Money, Receivers};
 use super::screen::Screen;
-use super::turn::{self, Turn};
+use super::turn::{self, TurnOutcome};
 
 /// A crawl to run.
 pub(super) struct CrawlTask {
@@ -48,7 +48,7 @@ pub(super) struct CrawlTask {
 /// reason. Returns its plan, too, if it was planned.
 pub(super) async fn run(
     parts: &Arc<CrawlsParts>,
-    turns: &Turns,
+    turns: &RunningCrawls,
     planner: &Planner,
     task: CrawlTask,
 ) -> (Ended, Option<Ready>) {
@@ -58,16 +58,16 @@ pub(super) async fn run(
     let source = task.source;
     let room = source.room(parts, &job);
     let (_permit, room) = match turn::wait(parts, turns, &job, slot, room).await {
-        Turn::Granted(permit, room) => (permit, room),
-        Turn::ServerStops => return (Ended::Paused, None),
-        Turn::PlanEnded => return (Ended::Parked(StopReason::PlanEnded), None),
+        TurnOutcome::Granted(permit, room) => (permit, room),
+        TurnOutcome::ServerStops => return (Ended::Paused, None),
+        TurnOutcome::PlanEnded => return (Ended::Parked(StopReason::PlanEnded), None),
         // Its plan says what to do with the pages that it has from before a restart.
-        Turn::Cancelled if job.progress().n_pages > 0 => {
+        TurnOutcome::Cancelled if job.progress().n_pages > 0 => {
             let plan = source.plan(parts, planner, (&*job, task.verb.as_str()), None);
             let planned = parts.stop.run_until_cancelled(plan).await;
             return (cancelled, planned.and_then(Result::ok));
         }
-        Turn::Cancelled => return (cancelled, None),
+        TurnOutcome::Cancelled => return (cancelled, None),
     };
     let planned = source.plan(parts, planner, (&*job, task.verb.as_str()), room);
     let mut ready = tokio::select! {
@@ -186,7 +186,7 @@ fn assembled(
     ready: &Ready,
     restored: Restored,
     receivers: Receivers,
-) -> Run {
+) -> CrawlRun {
     let plan = Arc::clone(&ready.plan);
     let frontier = restored.frontier;
     let robots = plan.seed.fetch.respect_robots;
@@ -198,7 +198,7 @@ fn assembled(
         restored.paid.clone(),
     );
     let gate = Arc::new(gate);
-    Run {
+    CrawlRun {
         pages: PagePlans::new(&plan),
         context: context(parts, job, ready),
         money: Money {
@@ -247,7 +247,7 @@ fn payer(parts: &CrawlsParts, job: &Job) -> Payer {
 }
 
 /// Crawls, and returns once every page is stored.
-async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended {
+async fn drive(parts: &CrawlsParts, run: Arc<CrawlRun>, recorder: Recorder) -> Ended {
     let is_background = run.job.in_background;
     let sitemaps = run.plan.sitemap.is_used;
     let sitemaps = sitemaps.then(|| Arc::clone(&parts.sitemaps));

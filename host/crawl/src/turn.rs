@@ -6,7 +6,7 @@ use trawl_billing::{Billing, Slot};
 use trawl_model::Terms;
 
 use super::job::Job;
-use super::limits::{TurnPermit, Turns};
+use super::limits::{RunningCrawls, TurnPermit};
 use super::parts::CrawlsParts;
 
 /// What a background crawl holds while it runs.
@@ -16,7 +16,7 @@ pub(super) struct CrawlPermit {
 }
 
 /// How the wait ended.
-pub(super) enum Turn<N> {
+pub(super) enum TurnOutcome<N> {
     /// The crawl may run, holding this permit, and has what it needs; a streaming crawl needs no
     /// permit.
     Granted(Option<CrawlPermit>, N),
@@ -32,13 +32,13 @@ pub(super) enum Turn<N> {
 /// so it runs at once.
 pub(super) async fn wait<N>(
     parts: &CrawlsParts,
-    turns: &Turns,
+    turns: &RunningCrawls,
     job: &Job,
     slot: Option<Arc<Slot>>,
     needed: impl Future<Output = N>,
-) -> Turn<N> {
+) -> TurnOutcome<N> {
     if !job.in_background {
-        return Turn::Granted(None, needed.await);
+        return TurnOutcome::Granted(None, needed.await);
     }
     let permit = async {
         // The slot first, so that no permit is held while waiting for it.
@@ -59,10 +59,10 @@ pub(super) async fn wait<N>(
     tokio::select! {
         // In this order: a cancelled crawl does not continue after a restart.
         biased;
-        () = job.cancel.cancelled() => Turn::Cancelled,
-        () = parts.stop.cancelled() => Turn::ServerStops,
-        () = plan_ended(&parts.billing, job) => Turn::PlanEnded,
-        (permit, needed) = permit => Turn::Granted(Some(permit), needed),
+        () = job.cancel.cancelled() => TurnOutcome::Cancelled,
+        () = parts.stop.cancelled() => TurnOutcome::ServerStops,
+        () = plan_ended(&parts.billing, job) => TurnOutcome::PlanEnded,
+        (permit, needed) = permit => TurnOutcome::Granted(Some(permit), needed),
     }
 }
 

@@ -33,7 +33,7 @@ pub enum Order {
 }
 
 /// One run: its context, who pays, and how many pages are in flight at a time.
-pub struct Run {
+pub struct ScrapeRun {
     /// What the pages share.
     pub context: RunContext,
     /// Who pays for them.
@@ -44,7 +44,7 @@ pub struct Run {
     pub in_flight: usize,
 }
 
-impl Run {
+impl ScrapeRun {
     /// Runs pages, a bounded number at a time; dropping the stream drops the pages in flight and
     /// releases their reservations.
     ///

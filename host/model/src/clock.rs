@@ -106,7 +106,7 @@ impl Timestamp {
     }
 
     /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`, with up to nine digits after
-    /// the seconds, of which three count; `None` if the text is neither.
+    /// the seconds, three of them count; `None` if the text is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = match text.strip_suffix('Z') {
             Some(text) => text.split_once('T')?,

@@ -8,4 +8,4 @@ pub mod robots;
 pub mod sitemap;
 mod turns;
 
-pub use turns::{Turn, Turns};
+pub use turns::{CpuTurn, CpuTurns};

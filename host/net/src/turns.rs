@@ -6,27 +6,27 @@ use trawl_model::fair::{FairPermit, FairSemaphore};
 
 /// The turns of this process. Half of the cores decode or parse at a time, which leaves the rest to
 /// all other work.
-static TURNS: LazyLock<Turns> = LazyLock::new(|| {
+static TURNS: LazyLock<CpuTurns> = LazyLock::new(|| {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Turns::new((n_cores / 2).max(1))
+    CpuTurns::new((n_cores / 2).max(1))
 });
 
 /// A number of turns at a time. Each account waits in its own line first and has no more calls in
 /// the common line than there are turns: so accounts take turns, however many bodies each has.
 #[derive(Clone, Debug)]
-pub struct Turns {
+pub struct CpuTurns {
     of_account: Arc<FairSemaphore>,
     of_all: Arc<FairSemaphore>,
 }
 
 /// A turn, until it is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct CpuTurn {
     _of_all: FairPermit,
     _of_account: FairPermit,
 }
 
-impl Turns {
+impl CpuTurns {
     pub(crate) fn new(n_turns: usize) -> Self {
         Self {
             of_account: FairSemaphore::new(usize::MAX, n_turns),
@@ -40,10 +40,10 @@ impl Turns {
     }
 
     /// Waits for a turn of this account. Cancel-safe.
-    pub async fn take(&self, account: &str) -> Turn {
+    pub async fn take(&self, account: &str) -> CpuTurn {
         let of_account = self.of_account.acquire(account).await;
         let of_all = self.of_all.acquire(account).await;
-        Turn {
+        CpuTurn {
             _of_all: of_all,
             _of_account: of_account,
         }

@@ -2,7 +2,7 @@
 //!
 //! A table is a list of rows `field: Type = constructor(…).default(…).example(…);`. Each makes the
 //! field that holds the value as it was sent, what reads the field, and the [`Parameter`]: its
-//! name is that of the field, and the constructor gets the rest. Other names that mean the same
+//! name is the field's, and the constructor gets the rest. Other names that mean the same
 //! follow the first, `field | other: Type`; they have fields of their own.
 //!
 //! [`Parameter`]: crate::Parameter

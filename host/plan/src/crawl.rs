@@ -29,7 +29,7 @@ pub const BUDGETS_NESTED_MAX: usize = 32;
 pub struct CrawlPlan {
     /// The seed, and the plan of every page: pages differ in their URL only.
     pub seed: PagePlan,
-    /// The further seeds that the caller named, of which URL and headers count. They are at depth 0
+    /// The further seeds that the caller named; their URL and headers count. They are at depth 0
     /// like the first, and their hosts belong to the crawl as its does: one crawl, whose caps hold
     /// for all.
     pub roots: Vec<PagePlan>,

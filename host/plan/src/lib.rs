@@ -59,7 +59,7 @@ pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
 pub use prefer::Prefer;
 pub use render::{
-    ByPath, ClipRect, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
+    ByPath, ClipRect, LoadPlan, RenderPlan, ScreenshotPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };
 pub use route_dependent::{RouteDependent, is_within};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::needs::{Effect, Needs, RequestFacts};
 
-/// Parameters of a request of which only the page itself shows whether they have an effect. The
-/// pages of a request share them, and most requests have none.
+/// Parameters of a request whose effect depends on the page itself. The pages of a request share
+/// them, and most requests have none.
 #[derive(Clone, Debug, Default)]
 pub struct RouteDependent(Option<Arc<[SentParameter]>>);
 

@@ -14,7 +14,7 @@ use trawl_plan::{RenderPlan, Step};
 use super::error::RenderError;
 use super::page_state::PageState;
 use super::screenshot::Screenshot;
-use super::script::Ran;
+use super::script::ScriptOutcome;
 use super::tab::Tab;
 use super::wait::SCROLL_STEP;
 
@@ -53,8 +53,8 @@ impl Tab<'_> {
     ) -> Result<(), RenderError> {
         let at = self.at(requested);
         if let Some(script) = plan.scripts.find_at(requested, &at) {
-            self.acts();
-            if let Ran::Failed(reason) = self.run_script(script).await? {
+            self.mark_side_effects();
+            if let ScriptOutcome::Failed(reason) = self.run_script(script).await? {
                 report.push(json!({"script": "execution_scripts", "error": cut(&reason)}));
             }
             self.wait_for_load().await;
@@ -80,7 +80,7 @@ impl Tab<'_> {
     }
 
     async fn chain(&self, steps: &[Step], report: &mut Vec<Value>) -> Result<(), RenderError> {
-        self.acts();
+        self.mark_side_effects();
         let begun = Instant::now();
         let end = self.until(CHAIN_TIME_MAX);
         let mut room = Room::default();
@@ -143,9 +143,9 @@ impl Tab<'_> {
         let result = match step {
             Step::Evaluate(script) => {
                 return Ok(match self.run_script(script).await? {
-                    Ran::Value(value) => Ok(Done::of(value)),
-                    Ran::TooLong(reason) => Ok(Done::TooLong(reason)),
-                    Ran::Failed(reason) => Err(reason),
+                    ScriptOutcome::Value(value) => Ok(Done::of(value)),
+                    ScriptOutcome::TooLong(reason) => Ok(Done::TooLong(reason)),
+                    ScriptOutcome::Failed(reason) => Err(reason),
                 });
             }
             Step::Screenshot(plan) => {
@@ -405,7 +405,7 @@ fn not_run(parameter: &str, at: &Url) -> Value {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use trawl_plan::Picture;
+    use trawl_plan::ScreenshotPlan;
 
     use super::*;
 
@@ -446,7 +446,7 @@ mod tests {
             assert_eq!(matches!(done, Done::Value(_)), expected);
         }
         room.n_screenshots = SCREENSHOTS_MAX;
-        let step = Step::Screenshot(Picture {
+        let step = Step::Screenshot(ScreenshotPlan {
             full_page: false,
             omit_background: false,
             clip: None,

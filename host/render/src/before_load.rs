@@ -1,7 +1,7 @@
 //! `evaluate_on_new_document`: where it runs, and what it throws then, which the browser reports to
 //! the page alone.
 //!
-//! The script stands between two others. The first listens for the error event that the window
+//! The script runs between two others. The first listens for the error event that the window
 //! gets, the last stops that before a script of the page runs. What was thrown goes to an isolated
 //! world, by an event whose name the page does not know, and is read there once the page has
 //! loaded. Decision D260.

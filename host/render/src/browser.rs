@@ -20,7 +20,7 @@ use super::config::RenderConfig;
 use super::error::RenderError;
 use super::events::Events;
 use super::launch::{self, Running};
-use super::memory::{Growth, Verdict};
+use super::memory::{Growth, MemoryAction};
 use super::workers::{SHARED, auto_attach_shared};
 
 /// How long a browser may take to respond for the first time: one second with warm caches, several
@@ -205,9 +205,9 @@ impl Browser {
         let memory = running.memory();
         let mut growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
         match growth.judge(&memory, config) {
-            Verdict::Fine => {}
-            Verdict::Retire => self.retire(),
-            Verdict::Kill(page) => {
+            MemoryAction::Fine => {}
+            MemoryAction::Retire => self.retire(),
+            MemoryAction::Kill(page) => {
                 self.retire();
                 tracing::warn!(
                     bytes = page.bytes,
@@ -216,7 +216,7 @@ impl Browser {
                 *self.memory_kill() = Some(Instant::now());
                 running.kill(page.process);
             }
-            Verdict::Replace => {
+            MemoryAction::Replace => {
                 self.retire();
                 tracing::warn!("a browser used too much memory and is replaced");
                 // With one page it is that page's doing.

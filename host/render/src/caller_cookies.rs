@@ -249,7 +249,7 @@ fn name_of(pair: &str) -> &str {
     pair.split_once('=').map_or("", |(name, _)| name)
 }
 
-/// A cookie as it stands in a header.
+/// A cookie as it is written in a header.
 fn pair(name: &str, value: &str) -> String {
     match name {
         "" => value.to_owned(),

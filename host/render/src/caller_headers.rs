@@ -33,7 +33,7 @@ pub(super) struct PageRequest<'a> {
 pub(super) struct CallerHeaders {
     headers: Vec<(String, String)>,
     pub(super) cookies: CallerCookies,
-    reach: Mutex<Reach>,
+    scope: Mutex<HeaderScope>,
 }
 
 /// Where a request goes, seen from the page's origin.
@@ -47,7 +47,7 @@ enum Way {
     Left,
 }
 
-struct Reach {
+struct HeaderScope {
     /// The requested URL, later its upgrade to `https`.
     url: Url,
     /// Whether the main frame has navigated to another origin. Once it has, its scripts are
@@ -68,7 +68,7 @@ impl CallerHeaders {
         Self {
             headers: headers.collect(),
             cookies: CallerCookies::of(fetch),
-            reach: Mutex::new(Reach {
+            scope: Mutex::new(HeaderScope {
                 url,
                 has_left: false,
                 strayed: HashSet::new(),
@@ -123,19 +123,19 @@ impl CallerHeaders {
         if self.cookies.is_empty() {
             return None;
         }
-        let reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_home = Url::parse(url).is_ok_and(|url| is_same_origin_or_upgrade(&reach.url, &url));
-        (!reach.has_left && !is_home).then(|| reach.url.clone())
+        let scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_home = Url::parse(url).is_ok_and(|url| is_same_origin_or_upgrade(&scope.url, &url));
+        (!scope.has_left && !is_home).then(|| scope.url.clone())
     }
 
     /// The page's origin and this URL, if a navigation to it goes to the origin's upgrade to
     /// `https`.
     pub(super) fn upgraded_by(&self, url: &str) -> Option<(Url, Url)> {
         let to = Url::parse(url).ok()?;
-        let reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         let is_upgrade =
-            reach.url.scheme() != to.scheme() && is_same_origin_or_upgrade(&reach.url, &to);
-        (!reach.has_left && is_upgrade).then(|| (reach.url.clone(), to))
+            scope.url.scheme() != to.scheme() && is_same_origin_or_upgrade(&scope.url, &to);
+        (!scope.has_left && is_upgrade).then(|| (scope.url.clone(), to))
     }
 
     /// The `Cookie` header of this request, if it is not what the browser sends.
@@ -159,34 +159,34 @@ impl CallerHeaders {
     /// Where a request goes. Headers are carried home: by a navigation of the main frame until it
     /// leaves the origin, and until then by what the main frame requests from that origin.
     fn way(&self, request: PageRequest<'_>) -> Way {
-        let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(url) = Url::parse(request.url) else {
             return Way::Away;
         };
         if request.is_main_frame && request.is_document {
-            if is_same_origin_or_upgrade(&reach.url, &url) {
-                reach.url = url;
+            if is_same_origin_or_upgrade(&scope.url, &url) {
+                scope.url = url;
             } else {
-                reach.has_left = true;
+                scope.has_left = true;
             }
-            return match reach.has_left {
+            return match scope.has_left {
                 true => Way::Left,
                 false => Way::Home,
             };
         }
-        let is_home = reach.url.origin() == url.origin();
+        let is_home = scope.url.origin() == url.origin();
         let has_strayed = request.is_redirected
-            && (reach.strayed.len() >= STRAYED_MAX
+            && (scope.strayed.len() >= STRAYED_MAX
                 || request
                     .network_id
-                    .is_none_or(|id| reach.strayed.contains(id)));
+                    .is_none_or(|id| scope.strayed.contains(id)));
         if !is_home
-            && reach.strayed.len() < STRAYED_MAX
+            && scope.strayed.len() < STRAYED_MAX
             && let Some(id) = request.network_id
         {
-            reach.strayed.insert(id.to_owned());
+            scope.strayed.insert(id.to_owned());
         }
-        match (reach.has_left, is_home && !has_strayed) {
+        match (scope.has_left, is_home && !has_strayed) {
             (true, _) => Way::Left,
             (false, true) => Way::Home,
             (false, false) => Way::Away,

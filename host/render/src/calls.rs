@@ -127,7 +127,7 @@ pub(super) fn outcome(
     }
 }
 
-/// Evaluates an expression to its value, or that of its promise, as if the user had caused it.
+/// Evaluates an expression to its value, or its promise's, as if the user had caused it.
 pub(super) fn by_value(expression: String) -> EvaluateParams {
     let mut params = EvaluateParams::new(expression);
     params.return_by_value = Some(true);

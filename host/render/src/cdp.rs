@@ -39,12 +39,12 @@ pub(super) enum CallError {
 type Response = Result<Box<RawValue>, CallError>;
 
 /// A command that waits for its response; forgotten on drop, also when the call is cancelled.
-struct Waiting<'a> {
+struct PendingCommand<'a> {
     shared: &'a Shared,
     id: u64,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingCommand<'_> {
     fn drop(&mut self) {
         locked(&self.shared.waiting).remove(&self.id);
     }
@@ -153,7 +153,7 @@ impl Connection {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let message = encode(id, session, &params)?;
         locked(&self.shared.waiting).insert(id, sender);
-        let _waiting = Waiting {
+        let _waiting = PendingCommand {
             shared: &self.shared,
             id,
         };
@@ -327,7 +327,7 @@ impl Shared {
     }
 }
 
-/// What a message belongs to of which only the ends are known.
+/// What a message belongs to if only its two ends are known.
 #[derive(Debug, PartialEq, Eq)]
 enum Cause {
     /// The command with this number.

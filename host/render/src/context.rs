@@ -44,8 +44,8 @@ impl Drop for OpenContext {
 
 impl OpenContext {
     /// Opens a browser context with an empty page behind the proxy at this socket address. It is
-    /// disposed of, and the tab released, when the guard is dropped, and likewise when this future
-    /// is: the browser creates what it was asked to create, also if no call waits for it.
+    /// disposed of, and the tab released, when the guard or this future is dropped: the browser
+    /// creates what it was asked to create, also if no call waits for it.
     pub(super) async fn open(slot: &Arc<TabSlot>, proxy: SocketAddr) -> Result<Self, RenderError> {
         let slot = Arc::clone(slot);
         let opening = tokio::spawn(async move { Self::create(slot, proxy).await });

@@ -27,7 +27,7 @@ pub enum Unstorable {
     Message,
     /// It had a worker whose requests were not seen.
     Unseen,
-    /// An answer offers to authenticate its connection, or goes on with that.
+    /// A response offers to authenticate its connection, or continues an authentication.
     ConnectionAuth,
 }
 
@@ -103,9 +103,9 @@ impl Exchanges {
         }
     }
 
-    /// A request failed without a whole answer. What the page itself took back is no failure, and
-    /// neither is what was blocked, by the caller's parameters or by the page's own policy: it will
-    /// be another time.
+    /// A request failed without a whole answer. What the page itself took back is not a failure,
+    /// and neither is what was blocked, by the caller's parameters or by the page's own policy: it
+    /// will be another time.
     pub(super) fn failed(&mut self, id: &str, is_cancelled: bool, blocked: Option<&str>) {
         let is_meant = matches!(blocked, Some("inspector" | "csp" | "mixed-content"));
         if self.filling.contains(id) && !is_cancelled && !is_meant {

@@ -42,7 +42,7 @@ pub(super) fn load_error(error: &str, is_download: bool, wants_screenshot: bool)
     let cause = match name {
         "ERR_ABORTED" if is_download => {
             let text = if wants_screenshot {
-                "the URL is a download, of which no screenshot can be made"
+                "the URL is a download: no screenshot can be made of it"
             } else {
                 "the URL is a download, not a page; use `request: \"http\"`"
             };

@@ -26,7 +26,7 @@ pub(super) struct ProcessMemory {
 
 /// What is to be done about a browser's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum MemoryAction {
     /// Nothing.
     Fine,
     /// Open no further page in it.
@@ -45,28 +45,32 @@ pub(super) struct Growth {
 
 impl Growth {
     /// Adds a measurement and decides. The one that is killed is the one that grew most of late,
-    /// not the largest: a large page that stands still takes nothing from anybody. Decision D167.
-    pub(super) fn judge(&mut self, processes: &[ProcessMemory], config: &RenderConfig) -> Verdict {
+    /// not the largest: a large page that no longer grows harms no other. Decision D167.
+    pub(super) fn judge(
+        &mut self,
+        processes: &[ProcessMemory],
+        config: &RenderConfig,
+    ) -> MemoryAction {
         self.record(processes);
         let renderers = || processes.iter().filter(|process| process.is_renderer);
         let largest = renderers().max_by_key(|process| process.bytes).copied();
         if let Some(largest) = largest.filter(|page| page.bytes > config.page_bytes_max) {
-            return Verdict::Kill(largest);
+            return MemoryAction::Kill(largest);
         }
         let total: u64 = processes.iter().map(|process| process.bytes).sum();
         if total <= config.process_bytes_max {
-            return Verdict::Fine;
+            return MemoryAction::Fine;
         }
         if total <= config.process_bytes_max + config.process_bytes_max / 2 {
-            return Verdict::Retire;
+            return MemoryAction::Retire;
         }
         let growing = processes
             .iter()
             .filter(|process| self.growth(process) >= GROWTH_BYTES_MIN);
         match growing.max_by_key(|process| self.growth(process)) {
-            Some(process) if process.is_renderer => Verdict::Kill(*process),
-            Some(_) => Verdict::Replace,
-            None => largest.map_or(Verdict::Replace, Verdict::Kill),
+            Some(process) if process.is_renderer => MemoryAction::Kill(*process),
+            Some(_) => MemoryAction::Replace,
+            None => largest.map_or(MemoryAction::Replace, MemoryAction::Kill),
         }
     }
 
@@ -154,9 +158,9 @@ mod tests {
     }
 
     /// The verdict after these sizes in MiB of the browser itself and of two pages.
-    fn verdict(sizes: &[[u64; 3]]) -> Verdict {
+    fn verdict(sizes: &[[u64; 3]]) -> MemoryAction {
         let mut growth = Growth::default();
-        let mut last = Verdict::Fine;
+        let mut last = MemoryAction::Fine;
         for [shared, one, two] in sizes {
             let processes = [
                 process(1, false, *shared),
@@ -168,10 +172,10 @@ mod tests {
         last
     }
 
-    fn killed(verdict: Verdict) -> Option<i32> {
+    fn killed(verdict: MemoryAction) -> Option<i32> {
         match verdict {
-            Verdict::Kill(process) => Some(process.process.as_raw_nonzero().get()),
-            Verdict::Fine | Verdict::Retire | Verdict::Replace => None,
+            MemoryAction::Kill(process) => Some(process.process.as_raw_nonzero().get()),
+            MemoryAction::Fine | MemoryAction::Retire | MemoryAction::Replace => None,
         }
     }
 
@@ -179,7 +183,7 @@ mod tests {
     fn a_large_page_that_stands_still_survives_a_small_one_that_grows() {
         let mut sizes = vec![[100, 900, 50]; SAMPLES_MAX];
         sizes.extend([[100, 900, 200], [100, 900, 400]]);
-        assert_eq!(verdict(&sizes), Verdict::Retire);
+        assert_eq!(verdict(&sizes), MemoryAction::Retire);
         sizes.push([100, 900, 600]);
         assert_eq!(killed(verdict(&sizes)), Some(3));
     }
@@ -188,14 +192,14 @@ mod tests {
     fn what_all_pages_share_is_no_page_s_fault() {
         let mut sizes = vec![[100, 300, 300]; SAMPLES_MAX];
         sizes.push([1000, 320, 300]);
-        assert_eq!(verdict(&sizes), Verdict::Replace);
+        assert_eq!(verdict(&sizes), MemoryAction::Replace);
     }
 
     #[test]
     fn one_page_has_a_limit_of_its_own() {
         assert_eq!(killed(verdict(&[[10, 1001, 10]])), Some(2));
-        assert_eq!(verdict(&[[10, 700, 10]]), Verdict::Fine);
-        assert_eq!(verdict(&[[10, 700, 400]]), Verdict::Retire);
+        assert_eq!(verdict(&[[10, 700, 10]]), MemoryAction::Fine);
+        assert_eq!(verdict(&[[10, 700, 400]]), MemoryAction::Retire);
         // None grew: the largest.
         let sizes = vec![[10, 700, 900]; SAMPLES_MAX + 1];
         assert_eq!(killed(verdict(&sizes)), Some(3));

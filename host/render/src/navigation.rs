@@ -8,7 +8,7 @@ use trawl_model::Hop;
 /// Redirects that are remembered of all documents that led to the one that is shown: browsers
 /// follow 20 for each.
 const REDIRECTS_MAX: usize = 100;
-/// Hosts that are remembered likewise.
+/// Hosts of those documents that are remembered.
 const HOSTS_MAX: usize = 100;
 
 /// What led to a document: the documents before it, and redirects.

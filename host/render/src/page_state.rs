@@ -26,10 +26,10 @@ const WINDOWS_MAX: usize = 10;
 #[derive(Debug)]
 pub(super) struct PageState {
     pub(super) navigation: Navigations,
-    pub(super) in_flight: HashMap<String, InFlight>,
+    pub(super) in_flight: HashMap<String, PendingRequest>,
     /// Streams of events that are open, with the session of the worker that has them.
     pub(super) streams: HashMap<String, Option<Arc<str>>>,
-    /// The sockets of workers, likewise.
+    /// The open sockets of workers, with the session of the worker that has them.
     worker_sockets: HashMap<String, Arc<str>>,
     /// Scripts of shared workers, whose ends no event reports.
     pub(super) unheard: HashSet<String>,
@@ -82,7 +82,7 @@ pub(super) struct PageState {
 
 /// A request in flight.
 #[derive(Debug)]
-pub(super) struct InFlight {
+pub(super) struct PendingRequest {
     pub(super) url: String,
     /// Whether it may fill the page, as far as that is waited for.
     pub(super) fills: bool,
@@ -183,7 +183,7 @@ impl PageState {
         let fills = fills(kind, worker.is_some());
         self.n_requests += u64::from(fills);
         let is_seen = matches!(kind, "Image" | "Document");
-        let request = InFlight {
+        let request = PendingRequest {
             url,
             fills,
             is_picture: kind == "Image",
@@ -216,7 +216,7 @@ impl PageState {
 
     /// The session of a worker has ended: no further event reports its requests.
     pub(super) fn worker_left(&mut self, session: &str) {
-        let is_left = |request: &InFlight| request.worker.as_deref() == Some(session);
+        let is_left = |request: &PendingRequest| request.worker.as_deref() == Some(session);
         let left: Vec<String> = self
             .in_flight
             .iter()

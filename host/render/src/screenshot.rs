@@ -15,7 +15,7 @@ use chromiumoxide::cdp::browser_protocol::page::{
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use trawl_plan::Picture;
+use trawl_plan::ScreenshotPlan;
 
 use super::error::RenderError;
 use super::tab::Tab;
@@ -49,7 +49,7 @@ pub(super) struct Screenshot {
 
 impl Tab<'_> {
     /// Takes a screenshot of the page, cut at the most that may be painted.
-    pub(super) async fn screenshot(&self, plan: Picture) -> Result<Screenshot, RenderError> {
+    pub(super) async fn screenshot(&self, plan: ScreenshotPlan) -> Result<Screenshot, RenderError> {
         if plan.full_page {
             self.show_all().await?;
         }
@@ -108,7 +108,11 @@ impl Tab<'_> {
     }
 
     /// The part of the page that the screenshot shows, in CSS pixels, and whether it is cut.
-    fn clip(&self, plan: Picture, layout: &GetLayoutMetricsReturns) -> (Viewport, Option<String>) {
+    fn clip(
+        &self,
+        plan: ScreenshotPlan,
+        layout: &GetLayoutMetricsReturns,
+    ) -> (Viewport, Option<String>) {
         let side = |pixels: i64| f64::from(i32::try_from(pixels).unwrap_or(i32::MAX));
         let (x, y, width, height) = match plan.clip {
             Some(clip) => (

@@ -14,7 +14,7 @@ const RUN: &str = include_str!("script.js");
 /// Characters of a script's result as JSON: a table of some hundred rows. More belongs into the
 /// page, which a script can write to.
 pub(super) const RESULT_CHARS_MAX: usize = 10_000;
-/// Characters that `script.js` counts beside those of a text.
+/// Characters that `script.js` counts in addition to those of a text.
 const QUOTES: usize = 3;
 const UNREADABLE: &str = "the result cannot be read";
 
@@ -34,7 +34,7 @@ struct Bounded {
 
 /// What became of a script.
 #[derive(Debug, PartialEq)]
-pub(super) enum Ran {
+pub(super) enum ScriptOutcome {
     /// Its result.
     Value(Value),
     /// It ran, and its result is larger than a result may be. Says so, with the bound.
@@ -46,28 +46,28 @@ pub(super) enum Ran {
 impl Tab<'_> {
     /// Runs a script of the caller in the page's own world. Each has a scope of its own for `let`
     /// and `const`; variables of `var` and functions are the page's.
-    pub(super) async fn run_script(&self, script: &str) -> Result<Ran, RenderError> {
+    pub(super) async fn run_script(&self, script: &str) -> Result<ScriptOutcome, RenderError> {
         let value = match self.evaluate(by_value(wrapped(script))).await? {
             Ok(value) => value,
-            Err(reason) => return Ok(Ran::Failed(reason)),
+            Err(reason) => return Ok(ScriptOutcome::Failed(reason)),
         };
         match serde_json::from_value::<Bounded>(value) {
             Ok(bounded) if bounded.replaced => self.run_without_eval(script).await,
             Ok(bounded) => Ok(ran(bounded)),
-            Err(_) => Ok(Ran::Failed(UNREADABLE.to_owned())),
+            Err(_) => Ok(ScriptOutcome::Failed(UNREADABLE.to_owned())),
         }
     }
 
     /// Runs a script in a page that has replaced `eval`. What it gives is bounded by a second call,
     /// unless it is a text or a number, which arrive with the first.
-    async fn run_without_eval(&self, script: &str) -> Result<Ran, RenderError> {
+    async fn run_without_eval(&self, script: &str) -> Result<ScriptOutcome, RenderError> {
         let mut params = by_value(block(script));
         params.return_by_value = Some(false);
         let answer = self.try_call(params).await;
         let answer = answer.map(|answer| (answer.result, answer.exception_details));
         let result = match outcome(answer)? {
             Ok(result) => result,
-            Err(reason) => return Ok(Ran::Failed(reason)),
+            Err(reason) => return Ok(ScriptOutcome::Failed(reason)),
         };
         let Some(object) = result.object_id else {
             return Ok(primitive(result.value.unwrap_or_default()));
@@ -83,10 +83,10 @@ impl Tab<'_> {
         let answer = answer.map(|answer| (answer.result, answer.exception_details));
         let result = match outcome(answer)? {
             Ok(result) => result,
-            Err(reason) => return Ok(Ran::Failed(reason)),
+            Err(reason) => return Ok(ScriptOutcome::Failed(reason)),
         };
         let bounded = serde_json::from_value(result.value.unwrap_or_default());
-        Ok(bounded.map_or_else(|_| Ran::Failed(UNREADABLE.to_owned()), ran))
+        Ok(bounded.map_or_else(|_| ScriptOutcome::Failed(UNREADABLE.to_owned()), ran))
     }
 }
 
@@ -104,11 +104,11 @@ fn called(script: &str) -> String {
 }
 
 /// A text, number or truth value as a result.
-fn primitive(value: Value) -> Ran {
+fn primitive(value: Value) -> ScriptOutcome {
     let size = value.as_str().map(|text| text.encode_utf16().count());
     match size.filter(|size| size + QUOTES > RESULT_CHARS_MAX) {
-        Some(size) => Ran::TooLong(too_long(size)),
-        None => Ran::Value(value),
+        Some(size) => ScriptOutcome::TooLong(too_long(size)),
+        None => ScriptOutcome::Value(value),
     }
 }
 
@@ -116,7 +116,7 @@ fn wrapped(script: &str) -> String {
     // A JSON string is a JavaScript string (ECMA-262, JSON superset). The indirect call of `eval`
     // makes it a script of the page rather than of the wrapper, and gives its last value.
     let script = match is_function(script) {
-        // Without a name it is no statement.
+        // Without a name it is not a statement.
         true => Value::from(called(script)),
         false => Value::from(script),
     };
@@ -137,14 +137,14 @@ fn too_long(size: impl std::fmt::Display) -> String {
     format!("the result has {size} characters; at most {RESULT_CHARS_MAX} are returned")
 }
 
-fn ran(bounded: Bounded) -> Ran {
+fn ran(bounded: Bounded) -> ScriptOutcome {
     if let Some(thrown) = bounded.thrown {
-        return Ran::Failed(thrown);
+        return ScriptOutcome::Failed(thrown);
     }
     match bounded.size {
-        None => Ran::Value(bounded.value),
-        Some(size) if size >= 0.0 => Ran::TooLong(too_long(size)),
-        Some(_) => Ran::TooLong(format!(
+        None => ScriptOutcome::Value(bounded.value),
+        Some(size) if size >= 0.0 => ScriptOutcome::TooLong(too_long(size)),
+        Some(_) => ScriptOutcome::TooLong(format!(
             "the result has more than {RESULT_CHARS_MAX} characters as JSON, \
              the limit of a result"
         )),
@@ -176,26 +176,38 @@ mod tests {
             block("function () { return 1 };"),
             "(function () { return 1 }\n)"
         );
-        assert_eq!(primitive(Value::from(7)), Ran::Value(json!(7)));
+        assert_eq!(primitive(Value::from(7)), ScriptOutcome::Value(json!(7)));
         let text = |size: usize| primitive(Value::from("x".repeat(size)));
-        assert!(matches!(text(RESULT_CHARS_MAX - QUOTES), Ran::Value(_)));
-        assert!(matches!(text(RESULT_CHARS_MAX), Ran::TooLong(_)));
+        assert!(matches!(
+            text(RESULT_CHARS_MAX - QUOTES),
+            ScriptOutcome::Value(_)
+        ));
+        assert!(matches!(text(RESULT_CHARS_MAX), ScriptOutcome::TooLong(_)));
     }
 
     #[test]
     fn results_errors_and_sizes_are_told_apart() {
         let ran = |value: Value| super::ran(serde_json::from_value(value).expect("a result"));
-        assert_eq!(ran(json!({"value": [1]})), Ran::Value(json!([1])));
-        assert_eq!(ran(json!({"value": null})), Ran::Value(Value::Null));
-        assert_eq!(ran(json!({"thrown": "x"})), Ran::Failed("x".to_owned()));
-        let Ran::TooLong(reason) = ran(json!({"size": 250_000_000})) else {
+        assert_eq!(ran(json!({"value": [1]})), ScriptOutcome::Value(json!([1])));
+        assert_eq!(
+            ran(json!({"value": null})),
+            ScriptOutcome::Value(Value::Null)
+        );
+        assert_eq!(
+            ran(json!({"thrown": "x"})),
+            ScriptOutcome::Failed("x".to_owned())
+        );
+        let ScriptOutcome::TooLong(reason) = ran(json!({"size": 250_000_000})) else {
             panic!("it was not too long");
         };
         assert!(
             reason.contains("250000000") && reason.contains("10000"),
             "{reason}"
         );
-        assert!(matches!(ran(json!({"size": -1})), Ran::TooLong(_)));
+        assert!(matches!(
+            ran(json!({"size": -1})),
+            ScriptOutcome::TooLong(_)
+        ));
         assert!(serde_json::from_value::<Bounded>(json!(7)).is_err());
         let replaced: Bounded = serde_json::from_value(json!({"replaced": true})).expect("read");
         assert!(replaced.replaced);

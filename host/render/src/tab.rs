@@ -132,7 +132,7 @@ impl Tab<'_> {
     }
 
     /// Notes that a script or a step of the caller begins.
-    pub(super) fn acts(&self) {
+    pub(super) fn mark_side_effects(&self) {
         self.has_acted.store(true, Ordering::Relaxed);
     }
 
@@ -151,7 +151,7 @@ impl Tab<'_> {
             report.push(json!({"evaluate_on_new_document": reason}));
         }
         if plan.before_load.is_some() {
-            self.acts();
+            self.mark_side_effects();
         }
         if let Some(rendered) = self.navigate(channel, url).await? {
             return Ok(rendered);

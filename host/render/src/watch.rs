@@ -235,8 +235,8 @@ impl Watch {
     }
 
     /// Ends a page that loads more than it may. Where its pictures are the reason, and they are not
-    /// wanted, it goes on without them: from half of the bytes on no more are requested, and beyond
-    /// all of them those in flight are stopped.
+    /// wanted, it is loaded without them: from half of the bytes on no more are requested, and
+    /// beyond all of them those in flight are stopped.
     fn bound_bytes(&self, connection: &Connection, session: &str) -> Result<(), RenderError> {
         let mut state = self.state();
         let most = self.policy.bytes_max;

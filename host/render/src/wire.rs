@@ -33,7 +33,7 @@ pub(super) async fn next_frame(
     message: &mut Vec<u8>,
 ) -> Option<Frame> {
     message.clear();
-    // A large message is no reason to hold that much for ever.
+    // Shrinks the buffer after a large message.
     message.shrink_to(1024 * 1024);
     let mut skipped: Option<(u64, Vec<u8>)> = None;
     loop {

@@ -45,7 +45,7 @@ pub(super) fn auto_attach() -> SetAutoAttachParams {
     attach_to(&[DEDICATED, SERVICE])
 }
 
-/// Attaches one to the shared workers of a browser, likewise.
+/// Attaches a session to the shared workers of a browser, which wait in the same way.
 pub(super) fn auto_attach_shared() -> SetAutoAttachParams {
     attach_to(&[SHARED])
 }

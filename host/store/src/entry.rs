@@ -71,7 +71,7 @@ pub struct Consumed {
 /// One change of an account. The balance is the sum of `amount`, the reserved money the sum of
 /// `held`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Globally unique id, chosen by the writer: writing the same id again changes nothing.
     pub id: String,
     /// Account that changes.
@@ -109,7 +109,7 @@ pub struct Posted {
     /// Sequence number in write order, from 1.
     pub seq: i64,
     /// The entry.
-    pub entry: Entry,
+    pub entry: LedgerEntry,
 }
 
 /// The result of writing one entry of a group.

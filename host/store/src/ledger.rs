@@ -10,7 +10,7 @@ use crate::account::{
     AccountId, AccountRecord, KeyPrefix, KeyRecord, KeyUse, Notice, NoticeState, Threshold,
 };
 use crate::answer::{AnswerKey, StoredAnswer};
-use crate::entry::{Entry, OpenReserve, Posted, Written};
+use crate::entry::{LedgerEntry, OpenReserve, Posted, Written};
 use crate::future::StoreFuture;
 use crate::outbox::WebhookSecrets;
 use crate::statement::{AccountUsage, Audit, StatementPage, Window};
@@ -30,7 +30,7 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         &'a self,
         account: &'a AccountRecord,
         key: &'a KeyRecord,
-        opening: &'a [Entry],
+        opening: &'a [LedgerEntry],
     ) -> StoreFuture<'a, ()>;
 
     /// All keys that have not been revoked, and the revoked ones with a budget: it holds for the
@@ -83,7 +83,7 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// An entry whose id exists is skipped. An entry that violates a constraint (an unknown
     /// account, a balance below zero) is refused without affecting the others. Returns one result
     /// per entry.
-    fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>>;
+    fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>>;
 
     /// The entry with this id.
     fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>>;
@@ -141,7 +141,7 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     fn save_subscription<'a>(
         &'a self,
         row: &'a Subscription,
-        charge: Option<&'a Entry>,
+        charge: Option<&'a LedgerEntry>,
     ) -> StoreFuture<'a, Written>;
 
     /// The answer that was stored under this key at or after `since`. Memory for its body is taken

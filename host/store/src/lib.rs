@@ -41,7 +41,7 @@ pub use crawls::{
     CrawlsLeft, FoundCrawl, Interrupted, LogPosition, PageContent, PageRow, Progress,
 };
 pub use data_dir::{DataDir, DataDirError};
-pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, WAITS_FOR_HOST, Written};
+pub use entry::{Consumed, EntryKind, LedgerEntry, OpenReserve, Posted, WAITS_FOR_HOST, Written};
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};

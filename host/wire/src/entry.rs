@@ -25,7 +25,7 @@ const FRAME_BYTES: usize = 1024;
     "costs": {"ai_cost": 0.0, "compute_cost": 0.000000012, "file_cost": 0.0, "bytes_transferred_cost": 0.000001256,
         "transform_cost": 0.000000002, "total_cost": 0.00000127},
 }))]
-pub struct Entry<'a> {
+pub struct PageEntry<'a> {
     /// URL after redirects.
     #[serde(borrow)]
     #[schema(value_type = String)]
@@ -137,7 +137,7 @@ struct IgnoredOnly {
 pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
     buffer.reserve(content_bytes(&outcome.content) + FRAME_BYTES);
     let start = buffer.len();
-    if let Err(error) = serde_json::to_writer(&mut *buffer, &Entry::of(outcome)) {
+    if let Err(error) = serde_json::to_writer(&mut *buffer, &PageEntry::of(outcome)) {
         // Only a map key that is not a string could cause this, and JSON values have none.
         tracing::error!(error = %error, "could not write the entry of a page");
         buffer.truncate(start);
@@ -145,7 +145,7 @@ pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> PageEntry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
         let (fields, error) = (&outcome.fields, outcome.error.as_ref());
         let place = outcome.place.as_ref();
@@ -448,7 +448,7 @@ mod tests {
         );
         let mut written = Vec::new();
         write_entry(&outcome, &mut written);
-        let read = Entry::read(&written).expect("an entry");
+        let read = PageEntry::read(&written).expect("an entry");
         assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
     }
 
@@ -468,7 +468,7 @@ mod tests {
         };
         let mut written = Vec::new();
         write_entry(&outcome, &mut written);
-        let entry = Entry::read(&written).expect("an entry");
+        let entry = PageEntry::read(&written).expect("an entry");
         assert_eq!((entry.url(), entry.status()), ("https://a.com/?\u{1}", 203));
         assert_eq!((entry.error(), entry.cause()), (None, None));
         assert!(entry.ignored().is_empty());

@@ -12,7 +12,7 @@ use super::error::RequestError;
 /// counts as not set (Decision D25).
 ///
 /// Numbers, switches and texts are written as they are; a list also with commas between its items;
-/// objects as JSON. A text that is none of the parameter's forms becomes a JSON string: the check
+/// objects as JSON. A text that has none of the parameter's forms becomes a JSON string: the check
 /// of the request object says what is wrong with it.
 ///
 /// # Errors

@@ -52,7 +52,7 @@ pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Requ
 }
 
 /// What is known about how the pages of a request are served before they are.
-pub(crate) struct Service<'a> {
+pub(crate) struct ServingFacts<'a> {
     /// What fetches them.
     pub engine: Engine,
     /// How they are paid.
@@ -67,7 +67,7 @@ pub(crate) struct Service<'a> {
     pub router: &'a RouterPlan,
 }
 
-impl Service<'_> {
+impl ServingFacts<'_> {
     /// Adds what is known to what is known of the outputs.
     pub(crate) fn facts(&self, outputs: RequestFacts, route: Route) -> RequestFacts {
         let render = self.render;

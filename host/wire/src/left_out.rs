@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// What a crawl left out because of a limit.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(default)]
-pub struct LeftOut {
+pub struct Omitted {
     /// `crawl-text`: URLs beyond the first 100,000 of the text, which are not crawled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub urls: Option<u64>,
@@ -22,7 +22,7 @@ pub struct LeftOut {
     pub reasons: Vec<String>,
 }
 
-impl LeftOut {
+impl Omitted {
     /// URLs of a text that are not crawled.
     pub fn of_urls(n: u64) -> Self {
         let mut left_out = Self::default();
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn it_is_written_and_read_back() {
-        let mut left_out = LeftOut::of_urls(0);
+        let mut left_out = Omitted::of_urls(0);
         left_out.add_pages(0, "nothing");
         assert!(left_out.is_empty(), "{left_out:?}");
         assert_eq!(left_out.written(), None);
@@ -96,12 +96,12 @@ mod tests {
         left_out.add_contacts(4, "too many");
         let shown = json!({"pages": 2, "contacts": 7, "reasons": ["too large", "too many"]});
         assert_eq!(serde_json::to_value(&left_out).ok(), Some(shown));
-        for left_out in [left_out, LeftOut::of_urls(4)] {
+        for left_out in [left_out, Omitted::of_urls(4)] {
             let written = left_out.written();
-            assert_eq!(LeftOut::read(written.as_deref()), left_out);
+            assert_eq!(Omitted::read(written.as_deref()), left_out);
         }
         for unreadable in [None, Some("no object"), Some("5"), Some("{\"urls\":-1}")] {
-            assert!(LeftOut::read(unreadable).is_empty(), "{unreadable:?}");
+            assert!(Omitted::read(unreadable).is_empty(), "{unreadable:?}");
         }
     }
 }

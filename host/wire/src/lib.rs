@@ -9,8 +9,8 @@
 //! without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or left to the
 //! page.
 //!
-//! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
-//! read them back through the same type.
+//! Outwards, [`PageEntry`] is the JSON of one page and [`Costs`] its price. Crawls store entries
+//! and read them back through the same type.
 //!
 //! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
 //! [`with_secrets`].
@@ -53,11 +53,11 @@ mod tests;
 pub use costs::{Costs, dollars};
 pub use crawl::{CrawlRequest, PlannedCrawl, crawl_request};
 pub use defaults::{ConfiguredDefaults, ConfiguredModel, KnownModel, PlanContext, RequestDefaults};
-pub use entry::{ContentForm, Entry, write_entry};
+pub use entry::{ContentForm, PageEntry, write_entry};
 pub use error::RequestError;
 pub use final_entry::FinalEntry;
 pub use headers::header_value;
-pub use left_out::LeftOut;
+pub use left_out::Omitted;
 pub use map::{
     MapAlternate, MapEnd, MapEntry, MapLine, MapRequest, MapStart, ReadSitemap, map_request,
 };

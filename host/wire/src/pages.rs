@@ -18,7 +18,7 @@ use super::defaults::{PlanContext, RequestDefaults};
 use super::error::RequestError;
 use super::fetch::fetch_plan;
 use super::fields::{Parsed, read};
-use super::ignored::{self, Service};
+use super::ignored::{self, ServingFacts};
 use super::output::output_plan;
 use super::rendering;
 use super::values::credits;
@@ -181,7 +181,7 @@ impl Common {
 
     /// What is known of the pages before they are served.
     fn facts(&self, route: Route, is_crawl: bool, defaults: RequestDefaults<'_>) -> RequestFacts {
-        let service = Service {
+        let service = ServingFacts {
             engine: self.engine,
             terms: defaults.terms,
             has_model: defaults.model.is_some(),

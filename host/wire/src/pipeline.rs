@@ -18,7 +18,7 @@ use trawl_plan::{
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fields::{Parsed, read};
-use super::left_out::LeftOut;
+use super::left_out::Omitted;
 use super::secrets::{hide_webhooks, missing, without_credentials, without_marks};
 use super::values::filled;
 
@@ -173,7 +173,7 @@ pub struct ShownRequest {
 }
 
 /// A stored request object for display, with what its crawl left out.
-pub fn shown_request(stored: &str, pipeline: Option<Pipeline>, left_out: &LeftOut) -> ShownRequest {
+pub fn shown_request(stored: &str, pipeline: Option<Pipeline>, left_out: &Omitted) -> ShownRequest {
     let object = serde_json::from_str::<Map<String, Value>>(stored);
     let mut object = object.unwrap_or_default();
     let missing_secrets = missing(&object);

@@ -5,7 +5,7 @@ use serde_json::Map;
 use trawl_parameters::{Browser, Clip, FormatNames, ScrapeRequest};
 use trawl_plan::render::RenderOptions;
 use trawl_plan::{
-    ClipRect, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
+    ClipRect, Format, FormatChoice, LoadPlan, OutputPlan, PlanError, RenderPlan, ScreenshotPlan,
 };
 
 use super::check::{Unknown, path_key};
@@ -18,7 +18,7 @@ const SCREENSHOT: &str = "screenshot";
 /// The render plan of a request object.
 pub(crate) fn plan(
     request: &mut Browser,
-    screenshot: Option<Picture>,
+    screenshot: Option<ScreenshotPlan>,
 ) -> Result<RenderPlan, PlanError> {
     RenderPlan::new(RenderOptions {
         evaluate_on_new_document: request.evaluate_on_new_document.take(),
@@ -61,7 +61,7 @@ pub(crate) fn unused_scripts(render: &RenderPlan, pages: Option<&[&str]>) -> Vec
 pub(crate) fn screenshot(
     request: &ScrapeRequest,
     verb: Verb,
-) -> Result<Option<Picture>, PlanError> {
+) -> Result<Option<ScreenshotPlan>, PlanError> {
     // Wrong pixels are refused where they would have no effect, too.
     let clip = request.browser.clip.as_ref().map(clip).transpose()?;
     let has_content = !matches!(verb, Verb::Links | Verb::Map);
@@ -69,7 +69,7 @@ pub(crate) fn screenshot(
     if verb != Verb::Screenshot && !is_named {
         return Ok(None);
     }
-    Ok(Some(Picture {
+    Ok(Some(ScreenshotPlan {
         full_page: request.browser.full_page.unwrap_or(true),
         omit_background: request.browser.omit_background.unwrap_or(false),
         clip,

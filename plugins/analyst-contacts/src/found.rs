@@ -51,7 +51,7 @@ pub struct Phone {
     /// Extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
-    /// Whether a label of the page says that it is no fax number.
+    /// Whether a label of the page says that it is not a fax number.
     #[serde(skip)]
     pub(crate) is_labelled: bool,
 }

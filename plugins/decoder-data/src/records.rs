@@ -12,7 +12,7 @@ const RECORDS_MIN: usize = 2;
 const COLUMNS_MAX: usize = 50;
 /// Most cells that are written: each is an element and a text.
 const CELLS_MAX: usize = 400_000;
-/// Longest text of a cell, in bytes; records with longer ones are no table.
+/// Longest text of a cell, in bytes; records with longer ones are not a table.
 const CELL_BYTES_MAX: usize = 2_000;
 
 /// A list of like records, with the plain values beside it.

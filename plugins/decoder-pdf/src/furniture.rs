@@ -1,4 +1,5 @@
-//! What stands on every page and is no part of the text: running headers and footers, page numbers.
+//! What is on every page and is not a part of the text: running headers and footers, page
+//! numbers.
 
 use std::collections::HashMap;
 

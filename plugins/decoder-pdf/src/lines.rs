@@ -391,7 +391,7 @@ fn gutter(lines: &[Line]) -> Option<f32> {
         .map(|(_, x)| x)
 }
 
-/// How many lines a gutter divides into text on both sides; `None` if these are no columns.
+/// How many lines a gutter divides into text on both sides; `None` if these are not columns.
 fn score(lines: &[Line], x: f32) -> Option<f32> {
     let (mut left, mut right) = (Side::default(), Side::default());
     let mut n_across = 0;

@@ -258,7 +258,7 @@ pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
                 .filter(|(from, to)| to - from > 0.7 * line.size)
                 .collect(),
         };
-        // What is left of the first and right of the last column is no gap.
+        // What is left of the first and right of the last column is not a gap.
         let n_between = shared
             .iter()
             .filter(|gap| gap.0.is_finite() && gap.1.is_finite())

@@ -1,7 +1,7 @@
 //! RDFa Lite: W3C RDFa Lite 1.1, plus `about`, `content` and `datetime`.
 //!
 //! What is the subject of a property follows RDFa Core 1.1, section 7.5, steps 5 and 13, except
-//! that a link or an image around properties is no subject. Decision D353.
+//! that a link or an image around properties is not a subject. Decision D353.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Document, Element, Kind, Node, Step};

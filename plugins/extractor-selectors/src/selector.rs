@@ -88,7 +88,7 @@ fn is_xpath(text: &str) -> bool {
 }
 
 /// Splits off `@name` at the end. An at sign in a string, in brackets or after a backslash belongs
-/// to the selector, and one before what is no name makes it invalid.
+/// to the selector, and one before what is not a name makes it invalid.
 fn split_attribute(text: &str) -> (&str, Option<&str>) {
     let (mut quote, mut depth, mut is_escaped, mut at_sign) = (None, 0_usize, false, None);
     for (at, character) in text.char_indices() {

@@ -294,13 +294,13 @@ async fn a_provider_without_the_needed_abilities_is_skipped() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_that_blocks_the_provider_goes_to_the_next_route() {
     let stage = Stage::with(&[pooled(2), pooled(5)]).await;
-    let turned_away = |status: u16| {
+    let blocked = |status: u16| {
         Answered::new(status, "text/html", "no")
             .header("Spb-initial-status-code", status)
             .header("Spb-cost", 1)
     };
     for status in [403, 429, 503] {
-        stage.vendors.always("provider_2", turned_away(status));
+        stage.vendors.always("provider_2", blocked(status));
         let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
         assert_eq!(served_by(&entry), ("provider_5".to_owned(), 2), "{status}");
     }

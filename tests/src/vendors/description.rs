@@ -181,7 +181,7 @@ pub(super) struct When {
     pub(super) large: Option<bool>,
     /// The request has this.
     pub(super) sent: Option<Place>,
-    /// The target's status is no error, or in this list of the request.
+    /// The target's status is not an error, or in this list of the request.
     pub(super) accepted: Option<Place>,
 }
 

@@ -166,7 +166,7 @@ fn page(status: u16, url: &str, content_type: &str, body: impl Into<Vec<u8>>) ->
 
 impl TargetPage {
     /// The target's response to clients that it blocks.
-    pub fn turned_away(url: &str) -> Self {
+    pub fn blocked(url: &str) -> Self {
         Self {
             status: 403,
             url: url.to_owned(),

@@ -51,7 +51,7 @@ impl Vendor {
         let mut replies = route.replies.iter().chain(&self.description.replies);
         if outcome == Outcome::Blocked && !replies.clone().any(|reply| reply.is_for(outcome)) {
             // The vendor delivers whatever the target responds.
-            facts.page = TargetPage::turned_away(&facts.request.url);
+            facts.page = TargetPage::blocked(&facts.request.url);
             outcome = Outcome::Page;
         }
         match replies.find(|reply| reply.is_for(outcome) && facts.fit(&reply.when)) {

@@ -9,7 +9,7 @@ use trawl_model::StopReason;
 use trawl_model::clock::Timestamp;
 use trawl_plan::Pipeline;
 use trawl_store::CrawlState;
-use trawl_wire::LeftOut;
+use trawl_wire::Omitted;
 
 /// State of a crawl.
 #[derive(Serialize, ToSchema)]
@@ -45,7 +45,7 @@ pub(super) struct CrawlStatus {
     urls: Option<CrawlUrls>,
     /// What a pipeline left out because of a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    left_out: Option<LeftOut>,
+    left_out: Option<Omitted>,
     /// The request object with its limits, without secrets.
     #[schema(value_type = Object)]
     request: Box<RawValue>,
@@ -105,7 +105,7 @@ impl CrawlStatus {
             skipped: progress.urls.skipped,
         });
         let pipeline = Pipeline::named(&record.verb);
-        let left_out = LeftOut::read(record.left_out.as_deref());
+        let left_out = Omitted::read(record.left_out.as_deref());
         let shown = trawl_wire::shown_request(request, pipeline, &left_out);
         let missing_secrets = match progress.state {
             CrawlState::Parked => shown.missing_secrets,

@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use trawl_billing::Account;
 use trawl_crawl::{CrawlError, StoredPages};
 use trawl_store::{CrawlState, StoreError};
-use trawl_wire::Entry;
+use trawl_wire::PageEntry;
 
 use crate::Api;
 use crate::http::error::ApiError;
@@ -62,7 +62,7 @@ pub(crate) struct PagesQuery {
         connection ends before its last byte.",
     params(("id" = String, Path, description = "`X-Crawl-Id`"), PagesQuery),
     responses(
-        (status = 200, description = "Entries", body = Vec<Entry>,
+        (status = 200, description = "Entries", body = Vec<PageEntry>,
             headers(("X-Next-Cursor" = String, description = "`cursor` of the next request; absent in answers that follow a crawl, and after the last entry of a crawl that has ended"))),
     ),
     security(("key" = []))

@@ -66,7 +66,7 @@ fn may_be_error(response: &Response) -> bool {
         && length.is_some_and(|bytes| bytes <= ERROR_BYTES_MAX as u64)
 }
 
-/// The same error as problem details. A report, such as that of `/health`, is none.
+/// The same error as problem details. A report, such as the one of `/health`, is not an error.
 async fn as_problem(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = to_bytes(body, ERROR_BYTES_MAX).await else {

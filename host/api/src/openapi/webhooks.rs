@@ -28,7 +28,7 @@ const HEADERS: [(&str, &str); 6] = [
     (
         "webhook-signature",
         "Standard Webhooks: `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64; the key is what follows `whsec_` in the \
-         webhook secret, decoded from base64. For 24 hours after the secret was replaced that of the one before follows after a space",
+         webhook secret, decoded from base64. For 24 hours after the secret was replaced the signature by the old one follows after a space",
     ),
 ];
 

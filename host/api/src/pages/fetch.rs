@@ -15,7 +15,7 @@ use trawl_billing::Account;
 use trawl_model::Terms;
 use trawl_parameters::{Header, Parameter};
 use trawl_plan::{Ignored, address};
-use trawl_wire::{Entry, header_value};
+use trawl_wire::{PageEntry, header_value};
 
 use super::reader::ContentForm;
 use super::scrape;
@@ -49,7 +49,7 @@ const RETURN_FORMAT: &str = "return_format";
         example = json!({"return_format": "text"})),
     responses(
         (status = 200, description = "A list with one entry, or the content of the page alone with its status, URL and cost as headers",
-            body = Vec<Entry>, headers(
+            body = Vec<PageEntry>, headers(
                 ("X-Page-Status" = u16, description = "With the content alone: status of the page"),
                 ("X-Page-Url" = String, description = "With the content alone: URL of the page after redirects"),
                 ("X-Cost" = f64, description = "With the content alone: cost of the page in dollars"),

@@ -9,7 +9,7 @@ use axum::response::Response;
 use trawl_billing::Account;
 use trawl_plan::{Ignored, ScrapePlan};
 use trawl_plugins::Registry;
-use trawl_wire::{Entry, PlanContext, Verb, scrape_plan};
+use trawl_wire::{PageEntry, PlanContext, Verb, scrape_plan};
 
 use crate::Api;
 use crate::http::body::BODY_BYTES_MAX;
@@ -27,7 +27,7 @@ use crate::http::stream;
     request_body(content = ref("#/components/schemas/ScrapeRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/tides", "return_format": "markdown", "metadata": true})),
     responses(
-        (status = 200, description = "One entry per page; `error` is set for a page that failed", body = Vec<Entry>),
+        (status = 200, description = "One entry per page; `error` is set for a page that failed", body = Vec<PageEntry>),
     ),
     security(("key" = []))
 )]

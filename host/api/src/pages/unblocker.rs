@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_wire::{Entry, Verb};
+use trawl_wire::{PageEntry, Verb};
 
 use super::scrape;
 use crate::Api;
@@ -24,7 +24,7 @@ use crate::http::request::serve;
     request_body(content = ref("#/components/schemas/UnblockerRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/", "return_format": "text"})),
     responses(
-        (status = 200, description = "One entry per page", body = Vec<Entry>),
+        (status = 200, description = "One entry per page", body = Vec<PageEntry>),
     ),
     security(("key" = []))
 )]

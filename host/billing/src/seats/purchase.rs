@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{AccountId, Consumed, Entry, EntryKind, KeyPrefix, Subscription, Written};
+use trawl_store::{AccountId, Consumed, EntryKind, KeyPrefix, LedgerEntry, Subscription, Written};
 
 use crate::wallet::Wallet;
 use crate::{Billing, BillingError};
@@ -119,8 +119,8 @@ impl Billing {
         price: Nanodollars,
         id: String,
         note: String,
-    ) -> Entry {
-        Entry {
+    ) -> LedgerEntry {
+        LedgerEntry {
             id,
             account: account.clone(),
             kind: EntryKind::Seats,

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{AccountId, DataDir, Entry, EntryKind, Store};
+use trawl_store::{AccountId, DataDir, EntryKind, LedgerEntry, Store};
 
 use super::{SEATS_MAX, SubscriptionError};
 use crate::{Billing, BillingError, Window};
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    async fn charges(&self) -> Vec<Entry> {
+    async fn charges(&self) -> Vec<LedgerEntry> {
         let window = Window {
             from: Timestamp::MIN,
             to: Timestamp::MAX,

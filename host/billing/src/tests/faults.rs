@@ -12,10 +12,10 @@ use trawl_model::secret::Secret;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
-    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, DataDir, Entry, KeyPrefix, KeyRecord,
-    KeyUse, LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, SigningSecrets,
-    StatementPage, StoreError, StoreFuture, StoredAnswer, Subscription, Threshold, WebhookSecrets,
-    Window, Written,
+    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, DataDir, KeyPrefix, KeyRecord,
+    KeyUse, LedgerEntry, LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow,
+    SigningSecrets, StatementPage, StoreError, StoreFuture, StoredAnswer, Subscription, Threshold,
+    WebhookSecrets, Window, Written,
 };
 
 use crate::{Billing, BillingError, Funds, Reservation, RunBudget, SeatPrices};
@@ -91,14 +91,14 @@ fn fault() -> StoreError {
 }
 
 impl LedgerStore for FaultyStore {
-    fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>> {
+    fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
         Box::pin(self.write(self.store.post_group(entries)))
     }
 
     fn save_subscription<'a>(
         &'a self,
         row: &'a Subscription,
-        charge: Option<&'a Entry>,
+        charge: Option<&'a LedgerEntry>,
     ) -> StoreFuture<'a, Written> {
         Box::pin(self.write(self.store.save_subscription(row, charge)))
     }
@@ -111,7 +111,7 @@ impl LedgerStore for FaultyStore {
         &'a self,
         account: &'a AccountRecord,
         key: &'a KeyRecord,
-        opening: &'a [Entry],
+        opening: &'a [LedgerEntry],
     ) -> StoreFuture<'a, ()> {
         self.store.create_account(account, key, opening)
     }

@@ -88,7 +88,7 @@ impl Frontier {
         }
     }
 
-    /// Notes that a page is delivered: its other URLs are no pages, also in the next process.
+    /// Notes that a page is delivered: its other URLs are not pages, also in the next process.
     pub(crate) fn note_delivered(&mut self, n: u32) {
         let others = self.claims.extract_if(.., |(by, _)| *by == n);
         let mut others: Vec<u32> = others.map(|(_, other)| other).collect();

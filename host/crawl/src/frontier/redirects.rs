@@ -122,8 +122,8 @@ impl Frontier {
         self.claims.extend(target.map(|target| (n, target)));
     }
 
-    /// Skips a URL that is no page of its own, but one of this page. `known` is its number, which
-    /// is returned; `None` when the table is full.
+    /// Skips a URL that is not a page of its own, but one of this page. `known` is its number,
+    /// which is returned; `None` when the table is full.
     pub(super) fn make_duplicate(&mut self, n: u32, known: Option<u32>, url: &str) -> Option<u32> {
         let duplicate = UrlStatus::Skipped(SkipReason::Duplicate);
         let Some(known) = known else {

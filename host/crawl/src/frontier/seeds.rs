@@ -73,7 +73,7 @@ impl Frontier {
     }
 
     /// Adds the hosts to the scope that redirects of seeds added before: those of URLs without a
-    /// hop that are no seeds.
+    /// hop that are not seeds.
     fn widen_again(&mut self) {
         if self.plan.named.is_some() || self.plan.sitemap.only {
             return;

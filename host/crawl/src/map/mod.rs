@@ -21,7 +21,7 @@ use trawl_billing::AccountId;
 use trawl_model::Nanodollars;
 use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 use trawl_model::outcome::PageOutcome;
-use trawl_net::Turns;
+use trawl_net::CpuTurns;
 use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::robots::Robots;
@@ -38,7 +38,7 @@ use found::{FoundUrls, Source};
 const BATCHES_MAX: usize = 4;
 /// URLs that are looked up in the page cache.
 const LOOKED_UP_MAX: usize = 10_000;
-/// Cached pages of which the links are read.
+/// Cached pages whose links are read.
 const CACHED_PAGES_MAX: usize = 100;
 
 /// A sitemap that was read, or could not be.
@@ -191,7 +191,7 @@ impl SiteMap {
 
     /// Adds the pages of a sitemap, on a thread that may block.
     async fn with_batch(mut self, batch: SitemapBatch) -> Self {
-        let turn = Turns::of_process().take(self.memory.account()).await;
+        let turn = CpuTurns::of_process().take(self.memory.account()).await;
         let adding = spawn_blocking(move || {
             let _turn = turn;
             self.add_batch(batch);

@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::clock::Timestamp;
 use trawl_store::{CONTACT_PAGES_MAX, Contact};
-use trawl_wire::LeftOut;
+use trawl_wire::Omitted;
 
 /// Most contacts of one part of a crawl that are stored.
 const CONTACTS_MAX: usize = 50_000;
@@ -36,7 +36,7 @@ struct Joined {
 
 /// The contacts of a joined result; values of another shape are dropped. Those that are too long or
 /// too many are counted in `left_out`.
-pub(super) fn read(joined: &Value, now: Timestamp, left_out: &mut LeftOut) -> Vec<Contact> {
+pub(super) fn read(joined: &Value, now: Timestamp, left_out: &mut Omitted) -> Vec<Contact> {
     let listed = joined["contacts"].as_array().map_or(&[][..], Vec::as_slice);
     let read = listed
         .iter()
@@ -136,7 +136,7 @@ mod tests {
             {"kind": "nowhere", "value": "Y", "pages": ["nonsense:"]},
             {"kind": 3}, "x", null,
         ]});
-        let mut left_out = LeftOut::default();
+        let mut left_out = Omitted::default();
         let found = read(&joined, Timestamp(7), &mut left_out);
         let rows: Vec<_> = found
             .iter()
@@ -163,7 +163,7 @@ mod tests {
     fn contacts_beyond_the_bound_are_counted() {
         let contact = |n: usize| json!({"kind": "email", "value": format!("{n}@a.com"), "pages": ["https://a.com/"]});
         let contacts: Vec<_> = (0..CONTACTS_MAX + 2).map(contact).collect();
-        let mut left_out = LeftOut::default();
+        let mut left_out = Omitted::default();
         let found = read(&json!({"contacts": contacts}), Timestamp(7), &mut left_out);
         assert_eq!((found.len(), left_out.contacts), (CONTACTS_MAX, Some(2)));
     }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use trawl_plugins::Finding;
 use trawl_store::StoreError;
-use trawl_wire::Entry;
+use trawl_wire::PageEntry;
 
 use crate::stored_pages::StoredPages;
 
@@ -76,7 +76,7 @@ impl Gathered {
 
     /// Adds the finding of one page's entry.
     pub fn add(&mut self, entry: &[u8]) {
-        let entry = match Entry::read(entry) {
+        let entry = match PageEntry::read(entry) {
             Ok(entry) => entry,
             Err(error) => {
                 tracing::error!(error = %error, "could not read the entry of a page");

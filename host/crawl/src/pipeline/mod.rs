@@ -23,7 +23,7 @@ use trawl_plugins::{Finding, Registry};
 use trawl_store::{
     AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, Storage, StoreError,
 };
-use trawl_wire::LeftOut;
+use trawl_wire::Omitted;
 
 use crate::stored_pages::StoredPages;
 
@@ -166,8 +166,8 @@ impl Pipelines {
         storage: &Storage,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,
-    ) -> LeftOut {
-        let mut left_out = LeftOut::default();
+    ) -> Omitted {
+        let mut left_out = Omitted::default();
         let share = self.engine.memory.share(crawl.account.as_str());
         let pages = StoredPages::new(Arc::clone(pages), data, &crawl.id, share, 0);
         let mut gathered = match Gathered::of_crawl(pages).await {

@@ -19,7 +19,8 @@ pub const WAITING_FLOOR: u64 = 1_000;
 /// How long delivery of an event is retried; then it is dropped.
 pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a replaced secret signs events beside the new one, so that receivers can change over.
+/// How long a replaced secret signs events along with the new one: receivers change over in this
+/// time.
 pub const ROTATION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Events of one account that may wait.

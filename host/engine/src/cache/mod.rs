@@ -64,7 +64,7 @@ pub struct CacheConfig {
     pub folder: PathBuf,
     /// Bytes on disk.
     pub bytes_max: u64,
-    /// Bytes of stored pages that stay in memory as well; zero is none.
+    /// Bytes of stored pages that stay in memory as well; zero for none.
     pub memory_bytes_max: u64,
     /// Whether the disk is nearly full. New pages are not stored then.
     pub is_disk_low: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Parameters of which only the page shows whether they have an effect: a viewport is of no use to
+//! Parameters whose effect depends on the page: a viewport is of no use to
 //! a page that plain HTTP serves.
 
 use serde_json::Value;

@@ -18,7 +18,7 @@ use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
 use crate::page_budget::{Loader, PageBudget, PaidBy};
-use crate::routing::{Admission, Client, FailedBy, NotServed, Served};
+use crate::routing::{Admission, FailedBy, NotServed, Served, VisitContext};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
 const TRANSFORM_CPU: Duration = Duration::from_secs(1);
@@ -188,7 +188,7 @@ impl PageVisit<'_> {
     /// Gets the page from the first route that has it.
     async fn serve(&self) -> Result<Served, NotServed> {
         let run = self.run;
-        let client = Client {
+        let client = VisitContext {
             owner: &run.owner,
             jar: &run.jar,
             memory: &self.memory,

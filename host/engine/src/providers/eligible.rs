@@ -12,7 +12,7 @@ use super::Keys;
 use super::breaker::{BreakerKey, Breakers, Pause};
 use super::pooled::PooledKeys;
 use super::task::{beyond, needs};
-use super::unfit::{LeftOut, unfit};
+use super::unfit::{Ineligible, unfit};
 
 /// Whose credentials pay a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
     /// Why the provider that the request names is not among them; `None` if it is, or if the
     /// request names none.
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<Ineligible>,
 }
 
 /// The provider routes of a page: the preferred provider first, then in the order of the manifest;
@@ -93,7 +93,7 @@ pub(super) fn candidates<'a>(
         let is_named = router.provider.is_some();
         return Choice {
             candidates: Vec::new(),
-            left_out: is_named.then_some(LeftOut::Beyond(beyond)),
+            left_out: is_named.then_some(Ineligible::Beyond(beyond)),
         };
     }
     let needs = needs(query.plan, query.javascript).and(query.is_bound, Abilities::FINAL_URL);
@@ -109,7 +109,7 @@ pub(super) fn candidates<'a>(
     let is_missing = router.provider.is_some() && !choices.iter().any(|plugin| is_named(plugin));
     let mut choice = Choice {
         candidates: Vec::new(),
-        left_out: is_missing.then_some(LeftOut::NotLoaded),
+        left_out: is_missing.then_some(Ineligible::NotLoaded),
     };
     let mut place = 0;
     for plugin in choices {
@@ -120,7 +120,7 @@ pub(super) fn candidates<'a>(
         let keys = own.or(ours);
         place += u32::from(keys.is_some() || is_named(plugin));
         let found = match unfit(plugin.description(), needs) {
-            Some(reason) => Err(LeftOut::Unfit(reason)),
+            Some(reason) => Err(Ineligible::Unfit(reason)),
             None => candidate(plugin, keys, query, breakers, pause),
         };
         match found {
@@ -139,18 +139,18 @@ fn candidate(
     query: &ProviderQuery<'_>,
     breakers: &Breakers,
     pause: &dyn Fn(&BreakerKey) -> Option<Pause>,
-) -> Result<Candidate, LeftOut> {
+) -> Result<Candidate, Ineligible> {
     let Some((keys, payment)) = keys else {
-        return Err(LeftOut::NoKey(plugin.grant().credentials.clone()));
+        return Err(Ineligible::NoKey(plugin.grant().credentials.clone()));
     };
     let cost = plugin.grant().prices.most;
     let byok = payment == Payment::Own;
     if !(query.affords)(VendorUse { cost, byok }) {
-        return Err(LeftOut::TooDear);
+        return Err(Ineligible::TooDear);
     }
     let breaker = breakers.key(&plugin.info().name, &keys, byok);
     if let Some(pause) = pause(&breaker) {
-        return Err(LeftOut::Paused(pause));
+        return Err(Ineligible::Paused(pause));
     }
     Ok(Candidate {
         plugin: Arc::clone(plugin),

@@ -47,7 +47,7 @@ pub use pooled::{PooledError, PooledKeys};
 pub use scrub::Scrubber;
 pub use stats::{OfferedProvider, ProviderStatus, RouteCounters, RouteStatus, listed};
 pub use task::{AttemptContext, task};
-pub use unfit::{LeftOut, Needs, unfit};
+pub use unfit::{Ineligible, Needs, unfit};
 
 /// Pause before a retry at a provider that failed.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -156,7 +156,7 @@ impl VendorFailure {
     /// The route is paused, or another page's probe of it is under way.
     fn paused(pause: Option<Pause>) -> Self {
         let message = match pause {
-            Some(pause) => LeftOut::Paused(pause).to_string(),
+            Some(pause) => Ineligible::Paused(pause).to_string(),
             None => "another page tries it after a pause".to_owned(),
         };
         Self {

@@ -20,7 +20,7 @@ pub struct Needs {
 
 /// Why a provider that a request names is not asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum Ineligible {
     /// It cannot do what the page needs, in words.
     Unfit(String),
     /// The request needs what no provider can do: these parameters.
@@ -130,7 +130,7 @@ pub fn unfit(description: &Description, needs: Needs) -> Option<String> {
 }
 
 /// In words, about the provider as `it`.
-impl Display for LeftOut {
+impl Display for Ineligible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |names: &[&str]| {
             let names = names.iter().map(|name| format!("`{name}`"));
@@ -181,7 +181,7 @@ mod tests {
     fn a_pause_comes_with_its_failure() {
         let check = |class: Option<Class>, begin: &str| {
             let left = Duration::from_secs(29);
-            let reason = LeftOut::Paused(Pause { left, class }).to_string();
+            let reason = Ineligible::Paused(Pause { left, class }).to_string();
             assert!(reason.starts_with(begin), "{reason}");
             assert!(reason.ends_with(": it is paused for 30 s at most"));
             let name = class.map_or("adapter", Class::name);

@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::{PageFailure, SkipReason};
 use trawl_net::fetch::{FetchError, RedirectPolicy};
-use trawl_net::robots::{Robots, Verdict};
+use trawl_net::robots::{Robots, RobotsVerdict};
 use trawl_plan::{Exit, FetchPlan};
 
 /// What a run decides about one of its pages: a crawl fetches nothing twice and nothing outside its
@@ -35,7 +35,7 @@ pub struct Admission {
     refused: OnceLock<SkipReason>,
     /// The first URL that robots.txt was asked about, and its verdict: a crawl asks before it
     /// reserves money, and the route before it sends the request.
-    asked: OnceLock<(Url, Verdict)>,
+    asked: OnceLock<(Url, RobotsVerdict)>,
 }
 
 impl Admission {
@@ -60,7 +60,7 @@ impl Admission {
     }
 
     /// The verdict of robots.txt on this URL; `None` if it is not obeyed.
-    pub async fn verdict(&self, url: &Url) -> Option<Verdict> {
+    pub async fn verdict(&self, url: &Url) -> Option<RobotsVerdict> {
         let robots = self.robots.as_ref()?;
         if let Some((asked, verdict)) = self.asked.get()
             && asked == url

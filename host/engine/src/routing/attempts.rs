@@ -6,7 +6,7 @@ use trawl_model::{Cause, Nanodollars, PageFailure};
 
 use super::vendor::attempt;
 use super::{FailedBy, NotServed, Served};
-use crate::providers::{Candidate, LeftOut, VendorFailure};
+use crate::providers::{Candidate, Ineligible, VendorFailure};
 
 /// The error of a page that every route was blocked from, whatever its status is: such pages cost
 /// nothing. Spec S3.
@@ -20,7 +20,7 @@ pub(super) const COST_SOURCE: &str = "vendor_cost_source";
 #[derive(Default)]
 pub(super) struct Attempts {
     /// The provider that the request names, and why it was not asked.
-    pub(super) left_out: Option<(String, LeftOut)>,
+    pub(super) left_out: Option<(String, Ineligible)>,
     /// One entry each for `metadata.provider_attempts`.
     log: Vec<Value>,
     /// The last page of a provider that the site blocked.

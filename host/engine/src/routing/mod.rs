@@ -46,7 +46,7 @@ pub use cache_write::CacheWrite;
 pub use own_http::RETRIES_MAX;
 pub use served::{CacheOutcome, FailedBy, NotServed, Served};
 pub use vendor::Vendor;
-pub use visit::Client;
+pub use visit::VisitContext;
 
 /// How the routes of a page divide its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Routing {
         &self,
         plan: &PagePlan,
         admission: &Arc<Admission>,
-        client: Client<'_>,
+        client: VisitContext<'_>,
     ) -> Result<Served, NotServed> {
         let patience = plan.fetch.pace.patience;
         let end = Instant::now() + plan.time_max() + patience;

@@ -18,7 +18,7 @@ use super::clock::PageClock;
 use super::own_browser::OwnBrowser;
 use super::own_http::{OwnHttp, Target};
 use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
-use super::{Client, Served, Visit};
+use super::{Served, Visit, VisitContext};
 use crate::cache::PageCache;
 
 /// Why `smart` did not use a browser that the page needs. Decision D57.
@@ -238,7 +238,7 @@ impl OwnStack {
     }
 
     /// Whether the cache has the page from plain HTTP and the plan takes that one.
-    fn has_plain_copy(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
+    fn has_plain_copy(&self, plan: &PagePlan, client: &VisitContext<'_>) -> bool {
         plan.fetch.cache.skip_browser && self.is_cached(plan, client.jar)
     }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 
 use trawl_model::Nanodollars;
 use trawl_net::fetch::FetchError;
-use trawl_net::politeness::{Permit, Politeness, RequestPace, Turn};
+use trawl_net::politeness::{Permit, Politeness, ProviderTurn, RequestPace};
 
 use super::clock::PageClock;
 use crate::page_budget::{Loader, PageBudget, ReserveError};
@@ -78,7 +78,7 @@ pub(super) async fn provider_turn(
     host: &str,
     pace: RequestPace,
     page_budget: &PageBudget<'_>,
-) -> Option<Turn> {
+) -> Option<ProviderTurn> {
     let mut turn = pin!(politeness.turn_with(host, pace));
     if let Some(turn) = poll_immediate(turn.as_mut()).await {
         return turn;

@@ -26,8 +26,8 @@ static BUDGET: LazyLock<PageBudget<'static>> =
     LazyLock::new(|| PageBudget::unbilled(Nanodollars::MAX));
 
 /// A client without bounds and without plugins.
-pub(super) fn unlimited_client(jar: &CookieJar) -> Client<'_> {
-    Client {
+pub(super) fn unlimited_client(jar: &CookieJar) -> VisitContext<'_> {
+    VisitContext {
         owner: "test",
         jar,
         memory: &NO_BOUNDS,

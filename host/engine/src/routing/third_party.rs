@@ -10,7 +10,7 @@ use url::Url;
 use trawl_contract::provider::Class;
 use trawl_model::{Cause, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::{FetchError, Fetcher};
-use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
+use trawl_net::politeness::{Owner, Politeness, ProviderTurn, RequestPace};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{Engine, RouterMode, RouterPlan};
 
@@ -232,7 +232,7 @@ impl ThirdParty {
             round
                 .attempts
                 .note(candidate, "not_covered", &failure.message);
-            give_back(turn);
+            release(turn);
             return ControlFlow::Continue(());
         }
         let request = ProviderRequest {
@@ -243,7 +243,7 @@ impl ThirdParty {
         };
         let attempt = round.providers.serve(candidate, request, is_last).await;
         if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
-            give_back(turn);
+            release(turn);
         } else {
             client.page_budget.note_provider();
             drop(turn);
@@ -282,7 +282,7 @@ impl ThirdParty {
         visit: Visit<'_>,
         pace: RequestPace,
         clock: &mut PageClock,
-    ) -> Result<Option<Turn>, FetchError> {
+    ) -> Result<Option<ProviderTurn>, FetchError> {
         let host = visit.plan.url.host_str().unwrap_or_default();
         let since = Instant::now();
         let turn = provider_turn(&self.politeness, host, pace, visit.client.page_budget);
@@ -292,7 +292,7 @@ impl ThirdParty {
         if clock.left() >= TIME_MIN {
             return Ok(turn);
         }
-        give_back(turn);
+        release(turn);
         Err(FetchError::TimedOut(clock.time()))
     }
 
@@ -361,14 +361,14 @@ impl Round<'_> {
 }
 
 /// Ends a turn in which no provider was asked.
-fn give_back(turn: Option<Turn>) {
+fn release(turn: Option<ProviderTurn>) {
     if let Some(turn) = turn {
         turn.release_unused();
     }
 }
 
-/// Whether a page of this provider serves everybody: the operator's key paid for an ordinary
-/// request.
+/// Whether a page of this provider may be shared between accounts: the operator's key paid for an
+/// ordinary request.
 fn may_share(candidate: &Candidate, router: &RouterPlan) -> bool {
     candidate.payment == Payment::Pooled && router.request.is_none()
 }

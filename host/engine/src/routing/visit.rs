@@ -14,7 +14,7 @@ use crate::page_budget::PageBudget;
 
 /// For whom a page is served.
 #[derive(Clone, Copy)]
-pub struct Client<'a> {
+pub struct VisitContext<'a> {
     /// The account that pays, or another name for the client.
     pub owner: &'a str,
     /// Cookies of the run.
@@ -33,7 +33,7 @@ pub struct Client<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Visit<'a> {
     pub(super) plan: &'a PagePlan,
-    pub(super) client: Client<'a>,
+    pub(super) client: VisitContext<'a>,
     pub(super) clock: PageClock,
     pub(super) admission: &'a Arc<Admission>,
 }

@@ -254,7 +254,7 @@ impl Fetcher {
     }
 
     /// Headers of the first request for a page, if the request carries nothing of this caller;
-    /// otherwise `None`. `is_callers_origin` is that of [`PageRequest`].
+    /// otherwise `None`. `is_callers_origin` means the same as in [`PageRequest`].
     pub fn impersonal(
         &self,
         url: &Url,

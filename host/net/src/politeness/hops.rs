@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{Permit, RequestPace, Turn};
+use super::{Permit, ProviderTurn, RequestPace};
 
 /// Least time between two looks at whether a page waits.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
@@ -23,7 +23,7 @@ struct HopsState {
     /// The account's lane at the first host.
     own_lane: Option<OwnedSemaphorePermit>,
     /// The page's turn at the host it was redirected to.
-    turn: Option<Turn>,
+    turn: Option<ProviderTurn>,
     waited: Duration,
     /// Since when it waits.
     since: Option<Instant>,

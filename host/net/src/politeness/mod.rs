@@ -90,7 +90,7 @@ pub struct Permit {
 /// A request that a third party sends to one host for us: the next paced one of its account waits
 /// for its end. Released on drop.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ProviderTurn {
     // Field order matters, as in a permit.
     _own_lane: OwnedSemaphorePermit,
     start: Start,
@@ -234,7 +234,11 @@ impl Politeness {
     /// Waits for the turn of a request that a third party sends to this host: its delays hold as in
     /// [`Self::permit_with`]. The host's pause and its slots do not: they are about requests from
     /// here. `None` at once without a delay. Decision D233.
-    pub async fn turn_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Option<Turn> {
+    pub async fn turn_with(
+        self: &Arc<Self>,
+        host: &str,
+        pace: RequestPace,
+    ) -> Option<ProviderTurn> {
         if !pace.is_paced() {
             return None;
         }
@@ -247,7 +251,7 @@ impl Politeness {
             changed.as_mut().enable();
             match visit.with_host(|host| host.start_elsewhere(&pace)) {
                 Ok(start) => {
-                    return Some(Turn {
+                    return Some(ProviderTurn {
                         _own_lane: own_lane,
                         start,
                         visit,
@@ -431,7 +435,7 @@ impl Permit {
     }
 }
 
-impl Turn {
+impl ProviderTurn {
     /// Gives the turn back without a request: the next one need not wait for a delay after it.
     pub fn release_unused(self) {
         self.visit.with_host(|host| {

@@ -59,7 +59,7 @@ pub struct Robots {
 
 /// The verdict of robots.txt on one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RobotsVerdict {
     /// Whether it may be fetched.
     pub is_allowed: bool,
     /// Minimum time between two requests, at most [`CRAWL_DELAY_MAX`].
@@ -109,11 +109,11 @@ impl Robots {
     /// and country: its robots.txt is fetched the same way, since a site may refuse one and not the
     /// other, or have other rules there. An unknown robots.txt is fetched first; concurrent calls
     /// wait for the same fetch.
-    pub async fn verdict(&self, url: &Url, exit: impl Into<Exit>) -> Verdict {
+    pub async fn verdict(&self, url: &Url, exit: impl Into<Exit>) -> RobotsVerdict {
         let entry = self.entry(url, exit.into()).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
-        Verdict {
+        RobotsVerdict {
             is_allowed: path == "/robots.txt" || (is_reachable && allows(&entry.rules, path).await),
             crawl_delay: entry.rules.crawl_delay,
             unreachable: entry.unreachable,
@@ -274,7 +274,7 @@ impl Robots {
     }
 }
 
-impl Verdict {
+impl RobotsVerdict {
     /// The failure of a page that may not be fetched; `None` when it may.
     pub fn refusal(&self, url: &Url) -> Option<PageFailure> {
         if self.is_allowed {

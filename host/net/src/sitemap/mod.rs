@@ -22,7 +22,7 @@ pub use file::{Alternate, FILE_BYTES_MAX, SitemapPage, URL_BYTES_MAX};
 use crate::fetch::{Get, GetLimits};
 use crate::politeness::RequestPace;
 use crate::robots::Robots;
-use crate::turns::Turns;
+use crate::turns::CpuTurns;
 use file::{File, SitemapEntry};
 
 /// Maximum number of URLs of one run.
@@ -240,7 +240,7 @@ async fn step_on_a_thread(
     file: File,
     base: &Url,
 ) -> Option<(File, Vec<SitemapPage>, Vec<Url>)> {
-    let turn = Turns::of_process().take(account.account()).await;
+    let turn = CpuTurns::of_process().take(account.account()).await;
     let base = base.clone();
     let stepping = spawn_blocking(move || {
         let _turn = turn;
@@ -262,7 +262,7 @@ fn step(mut file: File, base: &Url) -> Option<(File, Vec<SitemapPage>, Vec<Url>)
     Some((file, pages, sitemaps))
 }
 
-/// The page with absolute URLs. Alternates that are no pages are left out.
+/// The page with absolute URLs. Alternates that are not pages are left out.
 fn absolute_page(base: &Url, page: SitemapPage) -> Option<SitemapPage> {
     let url = absolute(base, &page.url)?.into();
     let alternates = page.alternates.into_iter().filter_map(|alternate| {

@@ -237,11 +237,11 @@ parameters! {
         Shape::List(&Shape::Text(texts::PATH_OR_WORD)),
         CRAWLS,
         NOTHING,
-        "What is fetched first: URLs of which the path begins with one of these, or the text of the \
-         link to it has one of these words; those with most of them before others, then those with \
+        "What is fetched first: URLs whose path begins with one of these, or the text of a link to \
+         them has one of these words; those with most of them before others, then those with \
          fewer hops. At most 32.",
     )
-    .default("[]; the order is that of hops")
+    .default("[]; fewer hops first")
     .mistaken(&["priority", "prioritize"])
     .example("[\"/docs\", \"install\"]")
     .option(
@@ -284,7 +284,7 @@ parameters! {
         Shape::List(&Shape::Text("word")),
         MAP,
         NOTHING,
-        "Keeps only URLs of which the path, or the text of a link to it, has one of these words; at \
+        "Keeps only URLs whose path, or the text of a link to them, has one of these words; at \
          most 100.",
     )
     .default("[]")

@@ -46,7 +46,7 @@ pub struct RenderPlan {
     /// What is loaded.
     pub load: LoadPlan,
     /// The screenshot to take, if any.
-    pub screenshot: Option<Picture>,
+    pub screenshot: Option<ScreenshotPlan>,
 }
 
 impl fmt::Debug for RenderPlan {
@@ -234,7 +234,7 @@ pub enum Step {
     /// Scrolls to the end so many times, each time waiting for the page to grow.
     InfiniteScroll(u32),
     /// Takes a screenshot, which is reported.
-    Screenshot(Picture),
+    Screenshot(ScreenshotPlan),
 }
 
 impl Step {
@@ -322,7 +322,7 @@ pub struct LoadPlan {
 
 /// A screenshot of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct ScreenshotPlan {
     /// The whole page rather than the window.
     pub full_page: bool,
     /// A transparent background.
@@ -362,7 +362,7 @@ pub struct RenderOptions {
     /// What is not loaded.
     pub load: LoadPlan,
     /// The screenshot to return.
-    pub screenshot: Option<Picture>,
+    pub screenshot: Option<ScreenshotPlan>,
 }
 
 impl RenderPlan {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use trawl_model::nearest::nearest_name;
 
 use super::{
-    ByPath, PATHS_MAX, Picture, STEPS_MAX, Step, WAIT_DEFAULT, WAIT_MAX, WINDOW_PIXELS_MAX,
+    ByPath, PATHS_MAX, STEPS_MAX, ScreenshotPlan, Step, WAIT_DEFAULT, WAIT_MAX, WINDOW_PIXELS_MAX,
     WINDOW_SIDE_MAX, WaitPlan, Window,
 };
 use crate::PlanError;
@@ -200,11 +200,11 @@ fn wait_for_navigation(body: &Value) -> Result<Step, String> {
     }
 }
 
-fn screenshot(body: &Value) -> Result<Picture, String> {
+fn screenshot(body: &Value) -> Result<ScreenshotPlan, String> {
     if !matches!(body, Value::Bool(true) | Value::Null | Value::Object(_)) {
         return Err("is neither `true` nor an object with `full_page`".to_owned());
     }
-    Ok(Picture {
+    Ok(ScreenshotPlan {
         full_page: flag(body, "full_page")?,
         omit_background: flag(body, "omit_background")?,
         clip: None,

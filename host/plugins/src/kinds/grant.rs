@@ -233,9 +233,9 @@ impl PricesToml {
                 "it has no units, give the highest cost of a page as `prices.most`".to_owned(),
             );
         }
-        let dearest = units.values().copied().max().unwrap_or_default();
+        let highest = units.values().copied().max().unwrap_or_default();
         let most = match self.most.as_str() {
-            "" => dearest,
+            "" => highest,
             text => price("most", text)?,
         };
         Ok(PriceTable {

@@ -12,7 +12,7 @@ const FIRST_CALL: u64 = 1;
 /// Bytes that the pipe holds, so that messages arrive in pieces.
 const PIPES: [usize; 3] = [1, 100, 1 << 20];
 
-/// Whole messages reach whom they are for, in whatever pieces they come, and others nobody.
+/// Complete messages reach their receivers, in whatever pieces they arrive; others are dropped.
 #[test]
 fn frames() {
     trawl_fuzz::fuzz!("frames", |written| {
@@ -36,7 +36,7 @@ async fn check(written: &[u8], pipe: usize) {
     let listeners = SESSIONS.map(|session| connection.listen(session));
     let call = connection.call(None, GetVersionParams::default());
     let write = async {
-        // Nobody reads behind the end.
+        // The reader may close the pipe before the end.
         let _ = browser.write_all(written).await;
         drop(browser);
     };

@@ -12,7 +12,7 @@ fn send(state: &mut PageState, id: &str, kind: &str, worker: Option<&str>) {
 #[test]
 fn the_script_of_a_worker_is_in_flight_until_it_has_arrived() {
     let mut state = PageState::new();
-    // The page requests it under the name of the worker, which is told of its end.
+    // The page requests it under the name of the worker, whose session gets the event of its end.
     send(&mut state, "worker", "Script", None);
     state.worker_made("worker".to_owned(), "worker");
     assert!(state.idle_since.is_none() && state.is_loading());

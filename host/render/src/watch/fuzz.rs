@@ -47,7 +47,7 @@ async fn check(written: &[u8]) {
     let connection = Connection::open(input, output);
     let events = connection.listen(SESSION);
     let watch = Watch::new("main".to_owned(), policy());
-    // Nobody reads behind the end.
+    // The reader may close the pipe before the end.
     let _ = browser.write_all(written).await;
     drop(browser);
     let error = watch.read(&connection, SESSION, events).await;

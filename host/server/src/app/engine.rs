@@ -26,7 +26,7 @@ use crate::config::Config;
 
 /// Serves pages without accounts: for `trawl scrape` and, inside [`App`](super::App), for the
 /// server.
-pub struct Engine {
+pub struct EngineParts {
     /// The plugins.
     pub plugins: Arc<Plugins>,
     /// Fetches, renders and transforms pages.
@@ -39,7 +39,7 @@ pub struct Engine {
     pub(super) renderer: Option<Arc<Renderer>>,
 }
 
-impl Engine {
+impl EngineParts {
     /// Builds the engine. Compiled plugins are stored in `compiled`, fetched pages in `page_cache`.
     ///
     /// # Errors

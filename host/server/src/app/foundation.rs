@@ -17,7 +17,7 @@ use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, Storage, Store};
 
 use super::admin_key::AdminKey;
-use super::engine::Engine;
+use super::engine::EngineParts;
 use super::{Paths, plugins_status, settings};
 use crate::config::Config;
 use crate::listener::ListenerLimits;
@@ -97,9 +97,9 @@ impl Foundation {
     ///
     /// # Errors
     /// A setting is invalid, or a plugin does not load.
-    pub(super) async fn build_engine(&self, manifest: &Path) -> anyhow::Result<Engine> {
+    pub(super) async fn build_engine(&self, manifest: &Path) -> anyhow::Result<EngineParts> {
         let (compiled, page_cache) = (self.compiled.clone(), self.page_cache.clone());
-        let built = Engine::build(&self.config, manifest, compiled, page_cache).await;
+        let built = EngineParts::build(&self.config, manifest, compiled, page_cache).await;
         match &built {
             // It is set once: a foundation has one engine.
             Ok(engine) => drop(self.plugins.set(Arc::clone(&engine.plugins))),

@@ -51,8 +51,8 @@ fn total(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The limit in a file of a control group. `max` is none (version 2); version 1 writes the largest
-/// number of pages, which is beyond any machine and so never the least.
+/// The limit in a file of a control group. `max` means no limit (version 2); version 1 writes the
+/// largest number of pages, which is beyond any machine and so never the least.
 fn limit(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }

@@ -39,7 +39,7 @@ use crate::listener::ListenerLimits;
 use admin_key::AdminKey;
 use foundation::Foundation;
 
-pub use engine::{Engine, report_compiling};
+pub use engine::{EngineParts, report_compiling};
 pub use settings::{pooled_keys, pools, prices, router_defaults, seat_prices};
 
 /// Files and directories of the server.
@@ -173,7 +173,7 @@ impl App {
 }
 
 /// What crawls on this engine are built from.
-fn crawls_parts(foundation: &Foundation, engine: &Engine) -> anyhow::Result<CrawlsParts> {
+fn crawls_parts(foundation: &Foundation, engine: &EngineParts) -> anyhow::Result<CrawlsParts> {
     let config = &foundation.config;
     let store = &foundation.store;
     let webhooks = Webhooks::new(

@@ -43,7 +43,7 @@ impl App {
         }
     }
 
-    fn begin(&self, new: NewRun) -> Arc<scrape::Run> {
+    fn begin(&self, new: NewRun) -> Arc<scrape::ScrapeRun> {
         let tariff = match new.terms {
             Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
             Terms::Unlimited => Tariff::FlatRate,
@@ -55,7 +55,7 @@ impl App {
             run_id: new.request_id,
         };
         let (engine, owner) = (Arc::clone(&self.page_engine), new.account.id.to_string());
-        Arc::new(scrape::Run {
+        Arc::new(scrape::ScrapeRun {
             context: RunContext::new(engine, new.registry, owner, tariff),
             payer,
             payment: new.payment,

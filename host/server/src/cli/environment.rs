@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::plugin::manifest::{self, Places};
+use super::plugin::manifest::{self, ManifestDirs};
 
 /// The plugin manifest: the given one, or `plugins.toml` in the working directory or next to the
 /// program, or the bundled one, whose path is the program's own.
 pub(in crate::cli) fn plugins_file(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let given = given.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
     let program = std::env::current_exe().ok();
-    let places = Places {
+    let places = ManifestDirs {
         working_dir: Path::new("."),
         program: program.as_deref(),
     };
@@ -72,7 +72,7 @@ pub(in crate::cli) fn log_filter() -> Option<String> {
     environment("RUST_LOG")
 }
 
-/// The value of an environment variable; an empty one is none.
+/// The value of an environment variable; an empty one counts as missing.
 #[expect(
     clippy::disallowed_methods,
     reason = "the command line reads the environment for the server"

@@ -1,6 +1,6 @@
 //! The address that `--listen` names.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::config::LISTEN_DEFAULT;
 
@@ -38,6 +38,17 @@ pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
+/// The address at which a server that listens on `address` is reached from its own machine.
+pub(super) fn on_this_machine(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +66,17 @@ mod tests {
         check("localhost", "127.0.0.1:8700");
         check("0.0.0.0", "0.0.0.0:8700");
         check("::1", "[::1]:8700");
+    }
+
+    #[test]
+    fn all_networks_are_reached_through_this_machine() {
+        let check = |text: &str, expected: &str| {
+            let address = text.parse().expect("an address");
+            assert_eq!(on_this_machine(address).to_string(), expected);
+        };
+        check("0.0.0.0:80", "127.0.0.1:80");
+        check("[::]:80", "[::1]:80");
+        check("192.0.2.1:80", "192.0.2.1:80");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::parameters::{
     self, CommandParameters, OptionList, Options, ParameterArgs, Request, section,
 };
 use super::standard_output::print_bytes;
-use crate::app::{self, Engine};
+use crate::app::{self, EngineParts};
 
 /// The parameters of the command.
 const PARAMETERS: CommandParameters = CommandParameters {
@@ -65,7 +65,7 @@ pub(super) struct MapArgs {
 pub(super) async fn run(args: MapArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
     let (config, manifest) = args.engine.load()?;
-    let engine = Engine::build(&config, &manifest, cache_folder()?, None).await?;
+    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let pools = app::pools(&config)?;
     let context = PlanContext {
@@ -85,7 +85,7 @@ pub(super) async fn run(args: MapArgs) -> anyhow::Result<()> {
 }
 
 /// A map, one JSON object per line.
-async fn map(engine: &Engine, registry: Arc<Registry>, plan: MapPlan) -> Vec<u8> {
+async fn map(engine: &EngineParts, registry: Arc<Registry>, plan: MapPlan) -> Vec<u8> {
     let (rooms, sitemaps) = (Arc::clone(&engine.pages), Sitemaps::clone(&engine.sitemaps));
     let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
     let (robots, memory) = (Arc::clone(&engine.robots), context.memory.clone());

@@ -4,7 +4,9 @@ mod account;
 mod crawl;
 mod engine_args;
 mod environment;
+mod health;
 mod listen;
+mod manual;
 mod map;
 mod output_args;
 mod parameters;
@@ -18,7 +20,7 @@ mod transform;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use runtime::runtime;
 
@@ -54,6 +56,12 @@ enum Command {
     /// Create, build, test, check, list and eject plugins.
     #[command(subcommand, visible_alias = "plugins")]
     Plugin(plugin::PluginCommand),
+    /// Ask a running server whether it can serve a page; exits with an error if it cannot.
+    Health(health::HealthArgs),
+    /// Print the completion script of a shell.
+    Completions(manual::CompletionsArgs),
+    /// Write the manual pages of all commands to a folder.
+    Man(manual::ManArgs),
 }
 
 /// Runs the command line. An error is printed to stderr with its causes, one per line, and gives
@@ -87,5 +95,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),
+        Command::Health(args) => health::run(&args),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::man(&args, Cli::command()),
     }
 }

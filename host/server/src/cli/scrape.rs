@@ -17,7 +17,7 @@ use super::output_args::{OutputArgs, complete_format};
 use super::parameters::{
     self, CommandParameters, OptionList, Options, PageNotices, ParameterArgs, Request, section,
 };
-use crate::app::{self, Engine};
+use crate::app::{self, EngineParts};
 
 /// The parameters of the command.
 const PARAMETERS: CommandParameters = CommandParameters {
@@ -54,7 +54,7 @@ pub(super) struct ScrapeArgs {
 pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
     let (config, manifest) = args.engine.load()?;
-    let engine = Engine::build(&config, &manifest, cache_folder()?, None).await?;
+    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let pools = app::pools(&config)?;
     let context = PlanContext {

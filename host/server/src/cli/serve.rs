@@ -1,7 +1,7 @@
 //! `trawl serve`: runs the server.
 
 use std::io::IsTerminal;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use trawl_net::egress::SAMPLE_HOST;
 
 use super::engine_args::EngineArgs;
 use super::environment::log_filter;
-use super::listen::listen_address;
+use super::listen::{listen_address, on_this_machine};
 use super::standard_output::print;
 use crate::app::{App, Paths};
 use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
@@ -153,13 +153,7 @@ struct Greeting<'a> {
 
 /// The text of the greeting. Its commands can be pasted into a shell.
 fn greeting(it: &Greeting<'_>) -> String {
-    let mut address = it.address;
-    if address.ip().is_unspecified() {
-        address.set_ip(match address.ip() {
-            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-        });
-    }
+    let address = on_this_machine(it.address);
     let account = it.account;
     let mut text = format!("\nTrawl is listening on http://{}\n", it.address);
     if let Some(key) = it.key {

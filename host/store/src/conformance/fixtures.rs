@@ -7,8 +7,8 @@ use trawl_model::{Charge, Nanodollars};
 
 use crate::testing::running_crawl;
 use crate::{
-    AccountId, AccountRecord, Consumed, CrawlRecord, Entry, EntryKind, KeyPrefix, KeyRecord,
-    KeySpending, LedgerStore, Notice,
+    AccountId, AccountRecord, Consumed, CrawlRecord, EntryKind, KeyPrefix, KeyRecord, KeySpending,
+    LedgerEntry, LedgerStore, Notice,
 };
 
 pub(crate) fn account(n: u8) -> AccountRecord {
@@ -36,8 +36,8 @@ pub(crate) fn key(account: u8, n: u8) -> KeyRecord {
 }
 
 /// An entry of `acc_1`; negative amounts are charges for bytes.
-pub(crate) fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
-    Entry {
+pub(crate) fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> LedgerEntry {
+    LedgerEntry {
         id: id.to_owned(),
         account: account(1).id,
         kind,

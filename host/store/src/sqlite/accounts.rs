@@ -8,7 +8,7 @@ use trawl_model::clock::Timestamp;
 use super::entries;
 use super::row::{begin, bytes_column, column, failed_to, signed};
 use crate::{
-    AccountId, AccountRecord, Entry, KeyRecord, KeySpending, KeyUse, Notice, NoticeState,
+    AccountId, AccountRecord, KeyRecord, KeySpending, KeyUse, LedgerEntry, Notice, NoticeState,
     StoreError, Threshold, Written,
 };
 
@@ -64,7 +64,7 @@ pub(super) async fn create(
     connection: &mut SqliteConnection,
     account: &AccountRecord,
     key: &KeyRecord,
-    opening: &[Entry],
+    opening: &[LedgerEntry],
 ) -> Result<(), StoreError> {
     let failed = failed_to("add an account");
     let mut transaction = begin(connection, "add an account").await?;

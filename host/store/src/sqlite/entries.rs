@@ -13,7 +13,8 @@ use trawl_model::{Charge, Nanodollars};
 
 use super::row::{begin, column, failed_to, violated_constraint};
 use crate::{
-    AccountId, Consumed, Entry, EntryKind, KeyPrefix, OpenReserve, Posted, StoreError, Written,
+    AccountId, Consumed, EntryKind, KeyPrefix, LedgerEntry, OpenReserve, Posted, StoreError,
+    Written,
 };
 
 const COLUMNS: &str = "id, account, kind, amount, held, hold, run, url, \
@@ -39,7 +40,7 @@ fn insert_sql(n_rows: usize) -> String {
 /// transaction is repeated entry by entry, for a result per entry.
 pub(super) async fn post_group(
     connection: &mut SqliteConnection,
-    entries: &[Entry],
+    entries: &[LedgerEntry],
 ) -> Result<Vec<Written>, StoreError> {
     let failed = failed_to(DOING);
     let mut transaction = begin(connection, DOING).await?;
@@ -62,7 +63,7 @@ pub(super) async fn post_group(
 /// rolled back.
 async fn insert_all(
     connection: &mut SqliteConnection,
-    entries: &[Entry],
+    entries: &[LedgerEntry],
 ) -> Result<bool, StoreError> {
     let mut remaining = entries;
     for (n_rows, sql) in INSERTS.iter() {
@@ -88,7 +89,7 @@ async fn insert_all(
 /// Inserts one entry. If it violates a constraint, only its own statement is rolled back.
 pub(super) async fn insert_one(
     connection: &mut SqliteConnection,
-    entry: &Entry,
+    entry: &LedgerEntry,
 ) -> Result<Written, StoreError> {
     let [.., (_, sql)] = &*INSERTS;
     let query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
@@ -104,7 +105,7 @@ pub(super) async fn insert_one(
 
 type Insert<'q> = Query<'q, Sqlite, SqliteArguments>;
 
-fn bind<'q>(query: Insert<'q>, entry: &Entry) -> Insert<'q> {
+fn bind<'q>(query: Insert<'q>, entry: &LedgerEntry) -> Insert<'q> {
     query
         .bind(entry.id.as_str())
         .bind(entry.account.as_str())
@@ -225,7 +226,7 @@ pub(super) fn posted(row: &SqliteRow) -> Result<Posted, StoreError> {
         transform: amount("transform")?,
         vendor_billed: amount("vendor_billed")?,
     };
-    let entry = Entry {
+    let entry = LedgerEntry {
         id: column(row, "id")?,
         account: AccountId::new(column::<&str>(row, "account")?),
         kind: kind_named(column(row, "kind")?)?,

@@ -6,9 +6,9 @@ use trawl_model::{Charge, Nanodollars};
 
 use super::{SqliteStore, accounts, answers, entries, prices, subscriptions, usage};
 use crate::{
-    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, Entry, KeyPrefix, KeyRecord, KeyUse,
-    LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, StatementPage, StoreFuture,
-    StoredAnswer, Subscription, Threshold, Window, Written,
+    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, KeyPrefix, KeyRecord, KeyUse,
+    LedgerEntry, LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, StatementPage,
+    StoreFuture, StoredAnswer, Subscription, Threshold, Window, Written,
 };
 
 impl LedgerStore for SqliteStore {
@@ -20,7 +20,7 @@ impl LedgerStore for SqliteStore {
         &'a self,
         account: &'a AccountRecord,
         key: &'a KeyRecord,
-        opening: &'a [Entry],
+        opening: &'a [LedgerEntry],
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
@@ -99,7 +99,7 @@ impl LedgerStore for SqliteStore {
         })
     }
 
-    fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>> {
+    fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             let written = entries::post_group(writer.connection(), entries).await?;
@@ -169,7 +169,7 @@ impl LedgerStore for SqliteStore {
     fn save_subscription<'a>(
         &'a self,
         row: &'a Subscription,
-        charge: Option<&'a Entry>,
+        charge: Option<&'a LedgerEntry>,
     ) -> StoreFuture<'a, Written> {
         Box::pin(async move {
             let mut writer = self.writer().await?;

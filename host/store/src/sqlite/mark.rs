@@ -77,13 +77,13 @@ mod tests {
 
     use crate::conformance::fixtures::{account, entry, key, with_accounts};
     use crate::sqlite::SqliteStore;
-    use crate::{DataDir, Entry, EntryKind, LedgerStore as _, Store as _, StoreError};
+    use crate::{DataDir, EntryKind, LedgerEntry, LedgerStore as _, Store as _, StoreError};
 
     async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
         SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
     }
 
-    fn top_up(id: &str) -> Entry {
+    fn top_up(id: &str) -> LedgerEntry {
         entry(id, EntryKind::TopUp, 5, 0)
     }
 

@@ -7,7 +7,7 @@ use trawl_model::clock::Timestamp;
 
 use super::entries;
 use super::row::{begin, column, failed_to};
-use crate::{AccountId, Entry, StoreError, Subscription, SubscriptionState, Written};
+use crate::{AccountId, LedgerEntry, StoreError, Subscription, SubscriptionState, Written};
 
 const DOING: &str = "write a subscription";
 
@@ -24,7 +24,7 @@ pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<Subscription>, Store
 pub(super) async fn save(
     connection: &mut SqliteConnection,
     row: &Subscription,
-    charge: Option<&Entry>,
+    charge: Option<&LedgerEntry>,
 ) -> Result<Written, StoreError> {
     let failed = failed_to(DOING);
     let mut transaction = begin(connection, DOING).await?;

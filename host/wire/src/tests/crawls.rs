@@ -6,7 +6,7 @@ use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::testing::FakeCatalog;
 
 use crate::{
-    LeftOut, PlanContext, PlannedCrawl, RequestDefaults, Verb, crawl_plan, crawl_request,
+    Omitted, PlanContext, PlannedCrawl, RequestDefaults, Verb, crawl_plan, crawl_request,
     shown_request,
 };
 
@@ -35,7 +35,7 @@ fn a_crawl_is_stored_without_its_secrets() {
     assert!(!planned.request.contains("canary"), "{}", planned.request);
     assert!(!format!("{planned:?}").contains("canary"));
     assert_eq!(
-        shown_request(&planned.request, None, &LeftOut::default()).missing_secrets,
+        shown_request(&planned.request, None, &Omitted::default()).missing_secrets,
         [
             "headers.X-Custom",
             "headers.authorization",
@@ -55,7 +55,7 @@ fn a_crawl_is_stored_without_its_secrets() {
     request["run_in_background"] = true.into();
     let planned = crawl(&request).expect("a good request");
     assert!(planned.needs_secrets && planned.request.contains(&hook));
-    let shown = shown_request(&planned.request, None, &LeftOut::default()).json;
+    let shown = shown_request(&planned.request, None, &Omitted::default()).json;
     assert!(
         !shown.contains("canary") && shown.contains("https://hook.example/x"),
         "{shown}"
@@ -146,7 +146,7 @@ fn a_stored_text_says_how_many_of_its_urls_are_left_out() {
             let planned = crawl_request(body.to_string().as_bytes(), verb, context);
             let crawl = planned.expect("a good request").crawls.remove(0);
             let found = crawl.plan.named.expect("the URLs of the text");
-            let left_out = LeftOut::of_urls(found.n_dropped.into());
+            let left_out = Omitted::of_urls(found.n_dropped.into());
             assert_eq!(left_out.urls, (n > 100_000).then_some(4));
             let shown = shown_request(&crawl.request, Some(pipeline), &left_out).json;
             let shown: Value = serde_json::from_str(&shown).expect("an object");

@@ -43,7 +43,7 @@ pub(super) fn scan(text: &str, signs: &[char], found: &mut dyn FnMut(&str, &str)
     }
 }
 
-/// Whether the match is no mailbox: an SSH login, or a file in a package registry.
+/// Whether the match is not a mailbox: an SSH login, or a file in a package registry.
 fn is_elsewhere(before: &str, local: &str, after: &str) -> bool {
     let is_login = after.starts_with(':')
         && after[1..].starts_with(|c: char| c.is_alphanumeric() || c == '/' || c == '~');

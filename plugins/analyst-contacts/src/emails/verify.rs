@@ -27,7 +27,7 @@ const KEY_DIGITS_MIN: usize = 20;
 const NO_TOPS: &str = "png jpg jpeg gif webp avif svg ico bmp tif tiff css scss js mjs ts tsx jsx \
     json html xml woff woff2 ttf mp4 webm local internal lan localdomain invalid";
 
-/// Top-level domains of two letters that are no region of the numbering plans.
+/// Top-level domains of two letters that are not regions of the numbering plans.
 const TWO_LETTERS: &str = "uk eu su aq bv gs hm pn tf um cs yu an sj";
 
 /// Words in front of an e-mail address that is an example.

@@ -1,4 +1,4 @@
-//! Groups of digits, and forms of groups and characters next to them that are no phone numbers.
+//! Groups of digits, and forms of groups and characters next to them that are not phone numbers.
 
 /// Consecutive digits.
 #[derive(Clone, Debug)]

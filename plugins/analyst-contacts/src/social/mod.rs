@@ -144,7 +144,7 @@ fn is_handle(network: &str, first: &str, n_parts: usize) -> bool {
     if needs_sign && !first.starts_with('@') {
         return false;
     }
-    // The URL of a repository or a post is no profile.
+    // The URL of a repository or a post is not a profile.
     let is_page = n_parts == 1
         || matches!(
             network,

@@ -14,7 +14,7 @@ pub(super) struct Network {
     pub(super) under: &'static str,
     /// Whether the first path segment may be a handle.
     pub(super) is_flat: bool,
-    /// First path segments that are no handles.
+    /// First path segments that are not handles.
     pub(super) not: &'static str,
 }
 

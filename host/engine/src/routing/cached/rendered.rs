@@ -20,7 +20,7 @@ use crate::cache::{self, Key, PageCache, Provided, StoredPage};
 use crate::page_budget::Loader;
 use crate::routing::own_browser;
 use crate::routing::own_stack::OwnStack;
-use crate::routing::{Admission, CacheOutcome, Client, Served, Visit};
+use crate::routing::{Admission, CacheOutcome, Served, Visit, VisitContext};
 
 /// A page that may be answered from the cache, or written to it once it was made.
 pub(in crate::routing) struct RenderedLookup<'a> {
@@ -38,7 +38,7 @@ impl<'a> RenderedLookup<'a> {
         cache: Option<&'a Arc<PageCache>>,
         fetcher: &Fetcher,
         plan: &'a PagePlan,
-        client: &Client<'a>,
+        client: &VisitContext<'a>,
         route: &str,
     ) -> Option<Self> {
         let cache = cache.filter(|_| plan.fetch.cache.enabled)?;

@@ -15,7 +15,7 @@ use trawl_model::memory::{HeldBuffer, MemoryKind, PageMemory};
 use super::decode::{CodingError, Decoder, Step};
 use super::error::FetchError;
 use crate::egress::Reply;
-use crate::turns::{Turn, Turns};
+use crate::turns::{CpuTurn, CpuTurns};
 
 /// CPU time of decoding after which the turn passes to another account, whatever has come out
 /// meanwhile.
@@ -75,7 +75,7 @@ struct Growing<'a> {
 /// Decodes and keeps time.
 struct Decoding {
     decoder: Decoder,
-    turns: Turns,
+    turns: CpuTurns,
     /// The account that takes the turns.
     owner: String,
     time: Duration,
@@ -103,7 +103,7 @@ pub(super) async fn receive(
 ) -> Result<Received, FetchError> {
     let mut decoding = Decoding {
         decoder: Decoder::new(reply.headers(), limits.body_bytes_max)?,
-        turns: Turns::of_process(),
+        turns: CpuTurns::of_process(),
         owner: memory.account().to_owned(),
         time: Duration::ZERO,
         time_since_yield: Duration::ZERO,
@@ -209,7 +209,7 @@ impl Decoding {
             // Nothing to decode, and no turn to wait for.
             return Ok(());
         }
-        let mut turn: Option<Turn> = None;
+        let mut turn: Option<CpuTurn> = None;
         loop {
             if turn.is_none() {
                 turn = Some(self.turns.take(&self.owner).await);

@@ -166,7 +166,7 @@ async fn a_large_body_that_hardly_moves_is_stalled() {
 #[tokio::test]
 async fn accounts_take_turns_to_decode() {
     let bomb = bomb_without_output();
-    let turns = Turns::new(1);
+    let turns = CpuTurns::new(1);
     let budget = MemoryBudget::unlimited();
     let decode = |owner: &str| {
         let mut decoding = decoding(&turns, owner);
@@ -263,7 +263,7 @@ fn bomb_without_output() -> Vec<u8> {
     gzip(&blocks)
 }
 
-fn decoding(turns: &Turns, owner: &str) -> Decoding {
+fn decoding(turns: &CpuTurns, owner: &str) -> Decoding {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("deflate, gzip"));
     Decoding {
@@ -302,7 +302,7 @@ async fn a_plain_body_waits_for_no_turn() {
 /// Others must get their turn on the thread meanwhile.
 #[tokio::test]
 async fn a_bomb_without_output_yields() {
-    let mut decoding = decoding(&Turns::new(1), "a");
+    let mut decoding = decoding(&CpuTurns::new(1), "a");
     let mut body = growing(&MemoryBudget::unlimited().share("a").page());
     decoding.decoder.push(bomb_without_output().into());
     decoding.decoder.end();

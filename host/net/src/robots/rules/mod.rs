@@ -44,7 +44,7 @@ pub struct Rules {
     /// The others, each once. The most specific first, and of two equally specific ones the
     /// `Allow`: the first match decides.
     wildcards: Vec<Rule>,
-    /// Minimum time between two requests, as it is obeyed.
+    /// Minimum time between two requests, as it is applied.
     pub crawl_delay: Option<Duration>,
     /// URLs of sitemaps, as they are written.
     pub sitemaps: Vec<String>,

@@ -45,7 +45,7 @@ pub struct Alternate {
 }
 
 impl SitemapPage {
-    /// A page of which only the URL is known.
+    /// A page with nothing but its URL.
     pub(super) fn at(url: String) -> Self {
         Self {
             url,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use trawl_model::StopReason;
 use trawl_store::CrawlState;
 
-use super::state::{Checkpoint, State};
+use super::state::{Checkpoint, ResumeState};
 use super::{ACCOUNT, App, Request};
 
 /// The parameters that a continued crawl takes from the command line.
@@ -42,7 +42,7 @@ pub(super) fn advice(earlier: Option<&Checkpoint>) -> &'static str {
 pub(super) async fn reopen(
     app: &App,
     request: &Request,
-    state: &State,
+    state: &ResumeState,
     checkpoint: &mut Checkpoint,
 ) -> anyhow::Result<()> {
     let account = app.billing().known(ACCOUNT)?.id.clone();

@@ -12,9 +12,9 @@ use trawl_model::{SkipReason, UrlState};
 use trawl_store::CrawlState;
 
 use super::super::parameters::{self, PageNotices};
-use super::output::{Output, Written};
+use super::output::{Output, OutputEnd};
 use super::progress::{Progress, Summary};
-use super::state::{Checkpoint, State};
+use super::state::{Checkpoint, ResumeState};
 use super::stored::StoredOptions;
 use crate::app::App;
 
@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// What came of following a crawl.
 pub(super) struct Followed {
     pub(super) view: CrawlView,
-    pub(super) written: Written,
+    pub(super) written: OutputEnd,
     /// Error of the first page of the crawl, if it failed and this process has written it.
     pub(super) first_error: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Follower<'a> {
     pub(super) app: &'a App,
     pub(super) crawls: Crawls,
     pub(super) account: AccountId,
-    pub(super) state: &'a State,
+    pub(super) state: &'a ResumeState,
     pub(super) checkpoint: Checkpoint,
     pub(super) output: Output,
     pub(super) options: StoredOptions,
@@ -53,8 +53,8 @@ impl Follower<'_> {
         let mut terminations = signal(SignalKind::terminate())?;
         let mut is_stopping = false;
         let mut ticks = tokio::time::interval(TICK);
-        let mut written = Written::Complete;
-        while written == Written::Complete {
+        let mut written = OutputEnd::Complete;
+        while written == OutputEnd::Complete {
             let n_written = self.write_pages(&mut written).await?;
             if n_written > 0 {
                 continue;
@@ -71,7 +71,7 @@ impl Follower<'_> {
                     if is_stopping {
                         return Ok(Followed {
                             view: self.view().await?,
-                            written: Written::Aborted,
+                            written: OutputEnd::Aborted,
                             first_error: self.first_error,
                         });
                     }
@@ -82,7 +82,7 @@ impl Follower<'_> {
                 _ = ticks.tick() => self.progress.show(&self.view().await?.progress),
             }
         }
-        if written == Written::PipeClosed {
+        if written == OutputEnd::PipeClosed {
             self.crawls
                 .cancel(&self.account, &self.checkpoint.id)
                 .await?;
@@ -103,7 +103,7 @@ impl Follower<'_> {
     }
 
     /// Writes the pages that are ready, and stores a checkpoint.
-    async fn write_pages(&mut self, written: &mut Written) -> anyhow::Result<usize> {
+    async fn write_pages(&mut self, written: &mut OutputEnd) -> anyhow::Result<usize> {
         let (id, last) = (&self.checkpoint.id, self.checkpoint.cursor);
         let mut pages = self.crawls.pages(&self.account, id, last).await?;
         let mut n_pages = 0;
@@ -115,7 +115,7 @@ impl Follower<'_> {
             *written = self
                 .output
                 .write(&entry, |line| progress.print_line(line))?;
-            if *written == Written::PipeClosed {
+            if *written == OutputEnd::PipeClosed {
                 return Ok(0);
             }
             self.notices.add_entry(&entry);

@@ -35,9 +35,9 @@ use crate::app::{App, Paths};
 pub(super) use args::CrawlArgs;
 use args::{body, request};
 use follow::{Followed, Follower};
-use output::{Output, Written};
+use output::{Output, OutputEnd};
 use progress::Progress;
-use state::{Checkpoint, State};
+use state::{Checkpoint, ResumeState};
 use stored::StoredOptions;
 
 /// The account that is charged. No real money is involved; the charges show what a server would
@@ -59,7 +59,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     let url = request.get("url").as_str().unwrap_or_default();
     let states = state_folder()?.join("crawls");
     state::expire(&states, Clock::wall().now());
-    let state = State::of(&states, url, target)?;
+    let state = ResumeState::of(&states, url, target)?;
     if !args.resume {
         let earlier = state.checkpoint().ok();
         if !args.overwrite {
@@ -80,7 +80,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     let app = App::build_alone(config, &paths).await?;
     let result = start_and_follow(&app, &args, &request, &state).await;
     if let Ok(Followed {
-        written: Written::Aborted,
+        written: OutputEnd::Aborted,
         ..
     }) = result
     {
@@ -94,17 +94,17 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     } = result?;
     let tally = &view.progress;
     leave(&state, tally, written)?;
-    if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
+    if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == OutputEnd::Complete {
         return Err(nothing_fetched(tally.n_pages, first_error));
     }
     Ok(())
 }
 
 /// Removes the state of a crawl, unless `--resume` can continue it.
-fn leave(state: &State, tally: &CrawlProgress, written: Written) -> anyhow::Result<()> {
+fn leave(state: &ResumeState, tally: &CrawlProgress, written: OutputEnd) -> anyhow::Result<()> {
     let has_ended = tally.state == CrawlState::Ended;
     let may_go_on = tally.stop.and_then(continuation::option_of).is_some();
-    if written == Written::PipeClosed || has_ended && !may_go_on {
+    if written == OutputEnd::PipeClosed || has_ended && !may_go_on {
         state.remove();
     } else if has_ended {
         state.note_end(Clock::wall().now())?;
@@ -127,7 +127,7 @@ async fn start_and_follow(
     app: &Arc<App>,
     args: &CrawlArgs,
     request: &Request,
-    state: &State,
+    state: &ResumeState,
 ) -> anyhow::Result<Followed> {
     let checkpoint = if args.resume {
         let mut checkpoint = state.checkpoint()?;

@@ -17,7 +17,7 @@ const INDEX: &str = "pages.jsonl";
 
 /// Result of writing the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum OutputEnd {
     /// All pages were written.
     Complete,
     /// The reader closed the pipe.
@@ -175,7 +175,7 @@ impl Output {
         &mut self,
         entry: &[u8],
         print_line: impl Fn(&str),
-    ) -> anyhow::Result<Written> {
+    ) -> anyhow::Result<OutputEnd> {
         let written = match self {
             Self::Lines(lines) => lines.write_line(entry),
             Self::Folder(folder) => folder.write(entry),
@@ -190,8 +190,8 @@ impl Output {
             }
         };
         match written {
-            Ok(()) => Ok(Written::Complete),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Written::PipeClosed),
+            Ok(()) => Ok(OutputEnd::Complete),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(OutputEnd::PipeClosed),
             Err(error) => Err(error).context("cannot write the output"),
         }
     }
@@ -371,7 +371,7 @@ mod tests {
 
     fn write(output: &mut Output, entry: &Value) {
         let written = output.write(entry.to_string().as_bytes(), |_| {});
-        assert_eq!(written.expect("written"), Written::Complete);
+        assert_eq!(written.expect("written"), OutputEnd::Complete);
     }
 
     fn page(path: &str, content: Value) -> Value {

@@ -11,7 +11,7 @@ use trawl_crawl::CrawlProgress;
 use trawl_model::{SkipReason, StopReason};
 
 use super::continuation::option_of;
-use super::output::Written;
+use super::output::OutputEnd;
 use super::stored::StoredOptions;
 use crate::cli::standard_output::print;
 
@@ -27,7 +27,7 @@ pub(super) struct Summary<'a> {
     /// Its options.
     pub(super) options: &'a StoredOptions,
     /// How much of it was written.
-    pub(super) written: Written,
+    pub(super) written: OutputEnd,
     /// How many URLs were not fetched, by reason.
     pub(super) skipped: &'a [(SkipReason, u64)],
 }
@@ -153,7 +153,7 @@ fn skipped_line(skipped: &[(SkipReason, u64)]) -> Option<String> {
 fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
     let ended = end_reason(summary);
     let stop = summary.progress.stop;
-    let stop = stop.filter(|_| summary.written == Written::Complete);
+    let stop = stop.filter(|_| summary.written == OutputEnd::Complete);
     match stop.and_then(option_of) {
         Some(option) => {
             format!("{ended}; `--resume` with a higher `{option}` continues the crawl").into()
@@ -165,7 +165,7 @@ fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
 /// Why the crawl ended.
 fn end_reason(summary: &Summary<'_>) -> Cow<'static, str> {
     let (progress, options) = (summary.progress, summary.options);
-    if summary.written == Written::PipeClosed {
+    if summary.written == OutputEnd::PipeClosed {
         return "the output was closed".into();
     }
     let Some(stop) = progress.stop else {
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_summary_does_not_hide_failures_and_caps() {
         let options = StoredOptions::read(r#"{"limit": 40, "max_credits_allowed": 5000}"#);
-        let text_of = |stop: StopReason, n_pages: u64, n_failed: u64, written: Written| {
+        let text_of = |stop: StopReason, n_pages: u64, n_failed: u64, written: OutputEnd| {
             let progress = CrawlProgress {
                 state: CrawlState::Ended,
                 stop: Some(stop),
@@ -247,7 +247,7 @@ mod tests {
             reason(&summary).into_owned()
         };
         let text = |stop: StopReason, n_pages: u64, n_failed: u64| {
-            text_of(stop, n_pages, n_failed, Written::Complete)
+            text_of(stop, n_pages, n_failed, OutputEnd::Complete)
         };
         assert_eq!(text(StopReason::Completed, 2, 0), "all pages were fetched");
         assert_eq!(
@@ -264,7 +264,7 @@ mod tests {
         );
         assert!(text(StopReason::Depth, 26, 0).contains("beyond depth 25"));
         assert!(text(StopReason::Spend, 26, 0).contains("cost of $0.5 was"));
-        let closed = text_of(StopReason::Cancelled, 3, 0, Written::PipeClosed);
+        let closed = text_of(StopReason::Cancelled, 3, 0, OutputEnd::PipeClosed);
         assert_eq!(closed, "the output was closed");
     }
 

@@ -19,7 +19,7 @@ const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const NAME_DIGITS: usize = 24;
 
 /// The directory of one crawl.
-pub(super) struct State {
+pub(super) struct ResumeState {
     folder: PathBuf,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn expire(folder: &Path, now: Timestamp) {
         return;
     };
     for entry in states.flatten() {
-        let state = State {
+        let state = ResumeState {
             folder: entry.path(),
         };
         let ended = state.checkpoint().ok().and_then(|it| it.ended);
@@ -57,7 +57,7 @@ pub(super) fn expire(folder: &Path, now: Timestamp) {
     }
 }
 
-impl State {
+impl ResumeState {
     /// The directory for crawls of this URL to this output; it need not exist.
     pub(super) fn of(folder: &Path, url: &str, target: Option<&Path>) -> anyhow::Result<Self> {
         let target = match target {
@@ -153,7 +153,7 @@ mod tests {
     fn a_crawl_is_found_by_its_url_and_output() {
         let folder = tempfile::tempdir().expect("a folder");
         let of = |url: &str, target: Option<&str>| {
-            let state = State::of(folder.path(), url, target.map(Path::new));
+            let state = ResumeState::of(folder.path(), url, target.map(Path::new));
             state.expect("a directory").folder
         };
         assert_eq!(of("a.example", Some("/x/y")), of("a.example", Some("/x/y")));
@@ -166,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (states, compiled) = (folder.path().join("crawls"), folder.path().join("compiled"));
         expire(&states, Timestamp(0));
-        let state = State::of(&states, "a.example", None).expect("a directory");
+        let state = ResumeState::of(&states, "a.example", None).expect("a directory");
         state.prepare(false, &compiled).expect("a new one");
         state
             .set_checkpoint(&Checkpoint::default())
@@ -193,7 +193,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let compiled = folder.path().join("compiled");
         let state =
-            State::of(&folder.path().join("crawls"), "a.example", None).expect("a directory");
+            ResumeState::of(&folder.path().join("crawls"), "a.example", None).expect("a directory");
         assert!(state.prepare(true, &compiled).is_err(), "nothing to resume");
         state.prepare(false, &compiled).expect("a new one");
         assert!(!state.is_interrupted());

@@ -9,14 +9,14 @@ const FILE: &str = "plugins.toml";
 
 /// Where a manifest can be.
 #[derive(Debug)]
-pub(in crate::cli) struct Places<'a> {
+pub(in crate::cli) struct ManifestDirs<'a> {
     /// The working directory.
     pub(in crate::cli) working_dir: &'a Path,
     /// The running program.
     pub(in crate::cli) program: Option<&'a Path>,
 }
 
-impl Places<'_> {
+impl ManifestDirs<'_> {
     /// The given manifest; else `plugins.toml` in the working directory or next to the program;
     /// else the bundled one; else the one of the checkout in whose `target` folder the program is.
     ///
@@ -88,7 +88,7 @@ mod tests {
         std::fs::create_dir_all(&programs).expect("created");
         std::fs::create_dir_all(&work).expect("created");
         let find = |given: Option<&str>, is_bundled: bool| {
-            let places = Places {
+            let places = ManifestDirs {
                 working_dir: &work,
                 program: Some(&program),
             };
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_damaged_bundle_is_an_error_only_where_it_is_needed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let places = Places {
+        let places = ManifestDirs {
             working_dir: folder.path(),
             program: None,
         };

@@ -17,7 +17,7 @@ use trawl_plan::{RouterMode, RouterPlan};
 use trawl_plugins::ProviderPlugin;
 
 use super::PageArgs;
-use crate::app::{self, Engine};
+use crate::app::{self, EngineParts};
 use crate::cli::engine_args::EngineArgs;
 use crate::cli::environment::cache_folder;
 use crate::cli::parameters::{count, help};
@@ -52,7 +52,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     config.providers.environment.0.extend(given.clone());
-    let engine = Engine::build(&config, &manifest, cache_folder()?, None).await?;
+    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.page.name)?;
     let body = request(&args, plugin.description())?;

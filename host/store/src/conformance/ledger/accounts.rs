@@ -9,8 +9,8 @@ use trawl_model::memory::MemoryBudget;
 use super::super::fixtures::{account, key};
 use super::{entry, sums, top_up, with_account};
 use crate::{
-    AccountId, AccountRecord, Answer, AnswerKey, Entry, EntryKind, KeyPrefix, KeyRecord,
-    KeySpending, KeyUse, LedgerStore, Notice, NoticeState, PricesRow, StoreError, StoredAnswer,
+    AccountId, AccountRecord, Answer, AnswerKey, EntryKind, KeyPrefix, KeyRecord, KeySpending,
+    KeyUse, LedgerEntry, LedgerStore, Notice, NoticeState, PricesRow, StoreError, StoredAnswer,
     Subscription, SubscriptionState, Threshold, Written,
 };
 
@@ -130,7 +130,7 @@ pub(crate) async fn a_subscription_and_its_charge_are_written_together(store: &d
         state: SubscriptionState::Active,
     };
     let charge = |id: &str, amount| entry(id, EntryKind::Seats, amount, 0);
-    let save = async |row: &Subscription, charge: Option<&Entry>| {
+    let save = async |row: &Subscription, charge: Option<&LedgerEntry>| {
         let saved = store.save_subscription(row, charge).await;
         saved.expect("the store works")
     };
@@ -228,7 +228,7 @@ pub(crate) async fn charges_of_a_key_are_added_up_by_month(store: &dyn LedgerSto
     let n_written = AtomicU64::new(0);
     let post = async |key: &str, kind, amount, at: &str| {
         let n = n_written.fetch_add(1, Ordering::Relaxed);
-        let entry = Entry {
+        let entry = LedgerEntry {
             key: KeyPrefix::new(key),
             at: time(at),
             ..entry(&format!("s:{n}"), kind, amount, 0)
@@ -255,7 +255,7 @@ pub(crate) async fn charges_of_a_key_are_added_up_by_month(store: &dyn LedgerSto
     assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-02-01", 5)]);
     let audit = store.audit().await.expect("an audit");
     assert_eq!(audit.key_disagreements, []);
-    let repeated = Entry {
+    let repeated = LedgerEntry {
         at: time("2026-02-02"),
         ..entry("s:0", EntryKind::Post, -100, 0)
     };

@@ -8,8 +8,8 @@ use trawl_model::{Charge, Nanodollars};
 use super::super::fixtures::{account, key};
 use super::{entry, sums, with_account};
 use crate::{
-    AccountId, AccountUsage, Consumed, Entry, EntryKind, KeyPrefix, KindSum, LedgerStore, Window,
-    Written,
+    AccountId, AccountUsage, Consumed, EntryKind, KeyPrefix, KindSum, LedgerEntry, LedgerStore,
+    Window, Written,
 };
 
 pub(crate) async fn a_repeated_entry_is_skipped(store: &dyn LedgerStore) {
@@ -32,7 +32,7 @@ pub(crate) async fn a_repeated_entry_is_skipped(store: &dyn LedgerStore) {
 
 pub(crate) async fn only_the_entry_that_overdraws_is_refused(store: &dyn LedgerStore) {
     with_account(store, 100).await;
-    let stranger = Entry {
+    let stranger = LedgerEntry {
         account: AccountId::new("acc_9"),
         ..entry("r:9", EntryKind::Reserve, 0, 1)
     };
@@ -58,7 +58,7 @@ pub(crate) async fn open_reserves_are_found_anywhere_in_the_ledger(store: &dyn L
     assert_eq!(store.open_reserves().await.expect("none"), []);
     let old = [entry("r:old", EntryKind::Reserve, 0, 7)];
     store.post_group(&old).await.expect("written");
-    let settled: Vec<Entry> = (0..12_000)
+    let settled: Vec<LedgerEntry> = (0..12_000)
         .flat_map(|n| {
             let reserve = entry(&format!("r:{n}"), EntryKind::Reserve, 0, 5);
             [reserve, entry(&format!("s:{n}"), EntryKind::Void, 0, -5)]
@@ -78,7 +78,7 @@ pub(crate) async fn open_reserves_are_found_anywhere_in_the_ledger(store: &dyn L
 
 pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn LedgerStore) {
     with_account(store, 1_000).await;
-    let of_allotment = |allotment: &str, id: &str, kind, amount, held| Entry {
+    let of_allotment = |allotment: &str, id: &str, kind, amount, held| LedgerEntry {
         reservation: format!("p:{allotment}"),
         ..entry(id, kind, amount, held)
     };
@@ -118,8 +118,8 @@ pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn Ledge
 
 pub(crate) async fn a_statement_is_paged_within_its_window(store: &dyn LedgerStore) {
     with_account(store, 1000).await;
-    let posts: Vec<Entry> = (0..10)
-        .map(|n| Entry {
+    let posts: Vec<LedgerEntry> = (0..10)
+        .map(|n| LedgerEntry {
             at: Timestamp(100 + n),
             ..entry(&format!("s:{n}"), EntryKind::Post, -n, 0)
         })
@@ -143,7 +143,7 @@ pub(crate) async fn a_statement_is_paged_within_its_window(store: &dyn LedgerSto
     let after = first.entries[3].seq;
     let window = Window { after, ..window };
     let second = store.statement(&id, window).await.expect("a page");
-    let whole: Vec<Entry> = first
+    let whole: Vec<LedgerEntry> = first
         .entries
         .into_iter()
         .chain(second.entries)
@@ -162,7 +162,7 @@ pub(crate) async fn a_statement_is_paged_within_its_window(store: &dyn LedgerSto
 pub(crate) async fn usage_is_summed_by_account(store: &dyn LedgerStore) {
     with_account(store, 1_000).await;
     let other = entry("t:2", EntryKind::TopUp, 500, 0);
-    let other = Entry {
+    let other = LedgerEntry {
         account: account(2).id,
         ..other
     };
@@ -170,11 +170,11 @@ pub(crate) async fn usage_is_summed_by_account(store: &dyn LedgerStore) {
         .create_account(&account(2), &key(2, 2), &[other])
         .await
         .expect("a second account");
-    let at = |entry: Entry, at| Entry {
+    let at = |entry: LedgerEntry, at| LedgerEntry {
         at: Timestamp(at),
         ..entry
     };
-    let unused_allotment = Entry {
+    let unused_allotment = LedgerEntry {
         url: "".into(),
         reservation: "p:1".to_owned(),
         ..entry("v:p:1/2", EntryKind::Void, 0, 0)
@@ -185,7 +185,7 @@ pub(crate) async fn usage_is_summed_by_account(store: &dyn LedgerStore) {
         entry("s:1", EntryKind::Post, -20, -30),
         entry("s:2", EntryKind::Post, -5, 0),
         entry("s:3", EntryKind::Void, 0, 0),
-        Entry {
+        LedgerEntry {
             consumed: Consumed::default(),
             ..unused_allotment
         },
@@ -238,7 +238,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 
 pub(crate) async fn usage_is_summed_by_day(store: &dyn LedgerStore) {
     with_account(store, 1_000).await;
-    let at = |id: &str, amount, at| Entry {
+    let at = |id: &str, amount, at| LedgerEntry {
         at: Timestamp(at),
         ..entry(id, EntryKind::Post, amount, 0)
     };
@@ -271,11 +271,11 @@ pub(crate) async fn usage_is_summed_by_day(store: &dyn LedgerStore) {
 
 pub(crate) async fn usage_is_summed_by_key(store: &dyn LedgerStore) {
     with_account(store, 1_000).await;
-    let of = |key: &str, entry: Entry| Entry {
+    let of = |key: &str, entry: LedgerEntry| LedgerEntry {
         key: KeyPrefix::new(key),
         ..entry
     };
-    let unused_allotment = Entry {
+    let unused_allotment = LedgerEntry {
         url: "".into(),
         reservation: "p:1".to_owned(),
         ..entry("v:p:1/2", EntryKind::Void, 0, 0)
@@ -288,14 +288,14 @@ pub(crate) async fn usage_is_summed_by_key(store: &dyn LedgerStore) {
         of("", entry("s:5", EntryKind::Post, -1, 0)),
         of("tr_3", unused_allotment),
         of("", entry("b:1", EntryKind::Bonus, 60, 0)),
-        Entry {
+        LedgerEntry {
             charge: Charge {
                 bytes_transferred: Nanodollars(-7),
                 ..Charge::default()
             },
             ..of("tr_2", entry("s:4/refund", EntryKind::Post, 7, 0))
         },
-        Entry {
+        LedgerEntry {
             at: Timestamp(99),
             ..of("tr_1", entry("s:6", EntryKind::Post, -9, 0))
         },

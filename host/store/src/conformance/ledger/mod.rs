@@ -6,9 +6,9 @@ pub(crate) mod entries;
 use trawl_model::clock::Timestamp;
 
 use super::fixtures::{account, entry, key};
-use crate::{Entry, EntryKind, LedgerStore, Window};
+use crate::{EntryKind, LedgerEntry, LedgerStore, Window};
 
-fn top_up(amount: i64) -> Entry {
+fn top_up(amount: i64) -> LedgerEntry {
     entry("t:1", EntryKind::TopUp, amount, 0)
 }
 

@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Number of containers that were open where the text was cut off, in the middle of a value or
-    /// before one; 0 if it was not. Missing brackets at the end alone are no cut.
+    /// before one; 0 if it was not. Missing brackets at the end alone do not count.
     pub(super) fn cut_depth(&self) -> usize {
         self.cut_depth
     }
