@@ -13,7 +13,6 @@ use super::delivery::deliver;
 use super::frontier::Leased;
 use super::gate::PageGate;
 use super::lock;
-use super::paid::page_id;
 use super::payment::{is_spent, note_unfunded, out_of_funds, settled};
 use super::run::Run;
 
@@ -31,14 +30,17 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         let outcome = PageOutcome::failed(leased.url.as_str(), no_sitemap(&run));
         return refused(lease, &leased, SkipReason::Scope, outcome).await;
     }
-    let plan = run.pages.of(&leased.url);
+    let plan = match run.pages.of(leased.n, &leased.url) {
+        Ok(plan) => plan,
+        Err(unfetchable) => return failed(lease, page::refused(unfetchable)).await,
+    };
     let admission = run.context.admission(&plan);
     if let Some(failure) = ask_robots(&run, &leased, &admission).await {
         return not_allowed(lease, &leased, failure).await;
     }
-    let page_id = page_id(&leased.url);
+    let page_id = run.pages.id(leased.n, &leased.url);
     if let Some(paid) = &run.money.paid
-        && let Some(charge) = paid.charge(&leased.url).await
+        && let Some(charge) = paid.charge(&page_id).await
     {
         let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
         return refetch_paid(lease, &plan, admission.under(gate), charge).await;

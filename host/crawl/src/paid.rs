@@ -26,10 +26,10 @@ impl PaidPages {
         Self { billing, paid_as }
     }
 
-    /// What a page was charged. A charge that cannot be looked up is found when the page is charged
-    /// again.
-    pub(super) async fn charge(&self, page: &Url) -> Option<Charge> {
-        let charge = self.billing.charged(&self.paid_as, &page_id(page)).await;
+    /// What the page with this id was charged. A charge that cannot be looked up is found when the
+    /// page is charged again.
+    pub(super) async fn charge(&self, page_id: &str) -> Option<Charge> {
+        let charge = self.billing.charged(&self.paid_as, page_id).await;
         charge.ok().flatten()
     }
 
@@ -38,7 +38,7 @@ impl PaidPages {
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {
-            Some(page) => self.charge(&page).await.is_some(),
+            Some(page) => self.charge(&page_id(&page)).await.is_some(),
             None => false,
         }
     }
@@ -47,6 +47,12 @@ impl PaidPages {
 /// The id of a page in its crawl; the same after a restart.
 pub(super) fn page_id(url: &Url) -> String {
     let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
+    hash[..PAGE_ID_CHARS].to_owned()
+}
+
+/// The id of a page of a batch, which may have its URL at several numbers.
+pub(super) fn numbered_page_id(n: u32, url: &Url) -> String {
+    let hash = blake3::hash(format!("{n} {url}").as_bytes()).to_hex();
     hash[..PAGE_ID_CHARS].to_owned()
 }
 
@@ -87,7 +93,10 @@ pub(super) mod tests {
         let url = |url: &str| Url::parse(url).expect("a URL");
         let seed = url("http://a.example/");
         let (paid, _directory) = paid_for(&seed).await;
-        let charge = paid.charge(&seed).await.map(|charge| charge.total());
+        let charge = paid
+            .charge(&page_id(&seed))
+            .await
+            .map(|charge| charge.total());
         assert_eq!(charge, Some(Nanodollars(3)));
         let frontier = Mutex::new(Frontier::new(Arc::new(plan("http://a.example/"))));
         let other = url("http://a.example/other");

@@ -278,6 +278,7 @@ mod tests {
             url: "http://a.example/",
             status: 200,
             cause: None,
+            place: None,
         };
         Recorded {
             n,

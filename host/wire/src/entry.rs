@@ -49,6 +49,13 @@ pub struct Entry<'a> {
     /// Milliseconds for the whole page.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_elasped_ms: Option<u64>,
+    /// Index of the page in the request, from 0; only in a batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    /// The further indices at which the request names the same page, which is fetched once; only in
+    /// a batch, and left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicates: Option<Vec<u32>>,
     /// Hops from a seed; only in a crawl.
     #[serde(skip_serializing_if = "Option::is_none")]
     depth: Option<u16>,
@@ -62,7 +69,7 @@ pub struct Entry<'a> {
     #[schema(value_type = Option<String>)]
     anchor: Option<Cow<'a, str>>,
     /// The redirects that led to `url`, in order: `status` (null if it is not known) and the URL
-    /// `to` that each led to; only in a crawl, and left out if there were none.
+    /// `to` that each led to; only in a crawl or a batch, and left out if there were none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     redirects: Option<Part<'a>>,
@@ -148,7 +155,7 @@ pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
 impl<'a> Entry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
         let (fields, error) = (&outcome.fields, outcome.error.as_ref());
-        let place = outcome.place.as_ref();
+        let (place, batch) = (outcome.place.as_ref(), outcome.batch.as_ref());
         let found_by = |pipeline: Pipeline| {
             let finding = fields.finding.as_ref();
             finding
@@ -164,6 +171,10 @@ impl<'a> Entry<'a> {
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            index: batch.map(|batch| batch.index),
+            duplicates: batch
+                .filter(|batch| !batch.duplicates.is_empty())
+                .map(|batch| batch.duplicates.clone()),
             depth: place.map(|place| place.depth),
             referrer: place
                 .and_then(|place| place.referrer.as_deref())
@@ -171,7 +182,7 @@ impl<'a> Entry<'a> {
             anchor: place
                 .and_then(|place| place.anchor.as_deref())
                 .map(Cow::Borrowed),
-            redirects: (place.is_some() && !outcome.redirects.is_empty())
+            redirects: ((place.is_some() || batch.is_some()) && !outcome.redirects.is_empty())
                 .then_some(Part::Redirects(&outcome.redirects)),
             links: fields.links.as_ref().map(Part::Value),
             metadata: fields.metadata.as_ref().map(Part::Object),
