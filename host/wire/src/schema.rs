@@ -34,7 +34,7 @@ const fn request(name: &'static str, route: Route, example: &'static str) -> Req
 }
 
 /// All request objects.
-const REQUESTS: [Request; 12] = [
+const REQUESTS: [Request; 13] = [
     request(
         "ScrapeRequest",
         Route::Scrape,
@@ -67,6 +67,11 @@ const REQUESTS: [Request; 12] = [
         "LinksRequest",
         Route::Links,
         r#"{"url": "https://example.com", "limit": 1}"#,
+    ),
+    request(
+        "BatchRequest",
+        Route::Batch,
+        r#"{"urls": ["https://example.com", {"url": "https://example.org", "return_format": "text"}], "return_format": "markdown"}"#,
     ),
     request(
         "MapRequest",
