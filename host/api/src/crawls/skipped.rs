@@ -14,8 +14,9 @@ use utoipa::{IntoParams, ToSchema};
 use trawl_billing::Account;
 use trawl_model::memory::MemoryShare;
 use trawl_model::{UrlRow, UrlState};
-use trawl_store::RowBytes;
+use trawl_store::{CrawlKinds, RowBytes};
 
+use super::named::Named;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -78,15 +79,33 @@ pub(crate) async fn skipped(
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    let named = Named {
+        api,
+        account,
+        kinds: CrawlKinds::Crawls,
+        id,
+    };
+    skipped_of(named, &memory, query, &headers).await
+}
+
+/// The skipped URLs of what a path names.
+pub(super) async fn skipped_of(
+    named: Named,
+    memory: &MemoryShare,
+    query: SkippedQuery,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let count_max = query.limit.map(|limit| checked_limit(limit, SKIPPED_MAX));
     let count_max = count_max.transpose()?.unwrap_or(SKIPPED_DEFAULT);
     let cursor = query.cursor.map(Unsigned::saturated);
+    let (api, account) = (&named.api, &named.account);
     let _permit = api.queries.take(&account.id).await?;
-    let mut lease = memory_for(&memory, count_max, URL_BYTES_LIKELY).await?;
+    named.check().await?;
+    let mut lease = memory_for(memory, count_max, URL_BYTES_LIKELY).await?;
     let rows = api
         .rooms
         .crawls
-        .skipped(&account.id, &id, cursor, count_max)
+        .skipped(&account.id, &named.id, cursor, count_max)
         .await?;
     cover(&mut lease, rows.iter().map(UrlRow::bytes).sum());
     let next = rows.last().map(|row| row.n).or(cursor);
@@ -102,7 +121,7 @@ pub(crate) async fn skipped(
         };
         serde_json::to_vec(&skipped).ok().map(Bytes::from)
     });
-    let format = ResponseFormat::of(&headers);
+    let format = ResponseFormat::of(headers);
     let skipped: Vec<Bytes> = skipped.collect();
     lease.record(skipped.iter().map(Bytes::len).sum());
     let entries = stream::iter(skipped).map(Ok);
