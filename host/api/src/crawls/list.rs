@@ -113,7 +113,7 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     listed(
         &api,
-        (&account, &memory),
+        (&*account, &memory),
         CrawlKinds::Crawls,
         paging,
         &headers,
