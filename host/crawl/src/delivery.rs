@@ -66,8 +66,8 @@ fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) ->
     }
 }
 
-/// Notes where a page was found or is named, and whether it has failed, perhaps only because it could not be
-/// paid.
+/// Notes where a page was found or is named, and whether it has failed, perhaps only because it
+/// could not be paid.
 fn note_end(undelivered: &Undelivered, outcome: &mut PageOutcome) {
     let (run, n) = (&undelivered.run, undelivered.n);
     let mut frontier = lock(&run.frontier);

@@ -319,7 +319,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use trawl_model::outcome::CrawlPlace;
+    use trawl_model::outcome::{BatchPlace, CrawlPlace};
     use trawl_model::{AnalystFinding, Cause, Charge, Fields, Nanodollars, PageFailure};
 
     fn entry(outcome: &PageOutcome) -> Value {
@@ -461,6 +461,38 @@ mod tests {
         write_entry(&outcome, &mut written);
         let read = Entry::read(&written).expect("an entry");
         assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
+    }
+
+    #[test]
+    fn a_page_of_a_batch_says_where_its_request_names_it() {
+        let mut outcome = PageOutcome {
+            batch: Some(BatchPlace {
+                index: 7,
+                duplicates: vec![9, 12],
+            }),
+            redirects: vec![Hop {
+                status: Some(302),
+                to: "https://a.com/b".to_owned(),
+            }],
+            ..PageOutcome::default()
+        };
+        let json = entry(&outcome);
+        assert_eq!(
+            (&json["index"], &json["duplicates"]),
+            (&json!(7), &json!([9, 12]))
+        );
+        assert_eq!(
+            (json.get("depth"), json["redirects"].is_array()),
+            (None, true)
+        );
+        let mut written = Vec::new();
+        write_entry(&outcome, &mut written);
+        let read = Entry::read(&written).expect("an entry");
+        assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
+        if let Some(place) = &mut outcome.batch {
+            place.duplicates.clear();
+        }
+        assert_eq!(entry(&outcome).get("duplicates"), None);
     }
 
     #[test]

@@ -4,10 +4,10 @@
 //! into a type that the tables of `trawl_parameters` make (`ScrapeRequest`, `TransformRequest`,
 //! `PipelineRequest`). On the way `check` compares each value with its row, so that an error names
 //! the path and unknown keys are listed. Then [`scrape_plan`], [`crawl_request`],
-//! [`batch_request`] and [`transform_plan`] resolve defaults and check values; after them nothing asks whether a
-//! parameter was set. What a request does not say comes from [`RequestDefaults`]. Parameters
-//! without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or left to the
-//! page.
+//! [`batch_request`] and [`transform_plan`] resolve defaults and check values; after them nothing
+//! asks whether a parameter was set. What a request does not say comes from [`RequestDefaults`].
+//! Parameters without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or
+//! left to the page.
 //!
 //! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
 //! read them back through the same type.

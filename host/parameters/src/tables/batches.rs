@@ -30,6 +30,6 @@ parameters! {
     )
     .default("required")
     .large()
-    .mistaken(&["url", "links", "requests", "targets"])
+    .mistaken(&["requests", "targets"])
     .example("[\"http://sample.trawl.test/\", {\"url\": \"http://sample.trawl.test/tides\", \"return_format\": \"text\"}]");
 }
