@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 use trawl_tests::caller::assert_free;
-use trawl_tests::{Caller, Delivery, FakeSite, Receiver, ServerProcess, TestApp, World};
+use trawl_tests::{
+    Caller, Delivery, FakeSite, Receiver, ServerProcess, TestApp, World, run_program,
+};
 
 /// Items of the largest batch.
 const ITEMS: usize = 10_000;
@@ -421,4 +423,38 @@ async fn the_limits_of_a_crawl_hold_for_a_batch() {
         );
     }
     app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_fetches_the_pages_of_a_file() {
+    let (mut world, site) = (World::new(), FakeSite::start().await);
+    let state = world.path("state").to_string_lossy().into_owned();
+    world.environment.push(("XDG_STATE_HOME".to_owned(), state));
+    let page = site.url("/page");
+    let object = json!({"url": page, "return_format": "raw"});
+    let input = format!("{page}\n{object}\n\n{}\n{page}\n", site.url("/status/404"));
+    let plugins = world.plugins();
+    let plugins = plugins.to_str().unwrap();
+    let options = ["--request", "http", "--allow-private", "127.0.0.1"];
+    let arguments = [&["batch", "-", "--plugins", plugins][..], &options].concat();
+    let output = run_program(&world, &arguments, input.as_bytes());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let written = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = written
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let entries = by_index(&lines);
+    assert_eq!(entries.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert!(entries[&1]["content"].as_str().unwrap().contains("<h1>"));
+    assert_eq!(entries[&0]["duplicates"], json!([3]));
+    assert_eq!(entries[&2]["status"], 404);
+
+    let wrong = run_program(&world, &arguments, b"a.example\n{\"url\": }\n");
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(
+        !wrong.status.success() && said.contains("line 2 is not JSON"),
+        "{said}"
+    );
 }
