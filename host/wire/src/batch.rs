@@ -279,7 +279,12 @@ impl Planner<'_> {
         let what = "the common parameters, copied for each different object in `urls`,";
         let n_bytes = sent.common.get().len();
         self.allowance.make_bytes(URLS, n_bytes, what)?;
-        let is_own = |name: &str| item.own.iter().any(|(own, _)| own == name);
+        // They are sorted by name.
+        let is_own = |name: &str| {
+            let own = item.own.as_slice();
+            own.binary_search_by(|(own, _)| own.as_str().cmp(name))
+                .is_ok()
+        };
         let mut merged = fields(&sent.common)?;
         merged.retain(|(name, _)| !is_own(name));
         merged.extend(item.own.iter().cloned());

@@ -54,6 +54,28 @@ fn crawl() {
     });
 }
 
+/// Bodies of `/batch`: every item is at its index once, in an order that stays.
+#[test]
+fn batch() {
+    trawl_fuzz::fuzz!("batch", |body| {
+        check_crawls(body, Verb::Batch);
+        let Ok(request) = batch_request(body, context()) else {
+            return;
+        };
+        let plan = request.crawls[0].plan.batch.as_ref().expect("a batch");
+        let mut indices: Vec<u32> = Vec::new();
+        for page in &plan.pages {
+            check_page(&page.plan);
+            indices.push(page.index);
+            indices.extend(&page.duplicates);
+        }
+        assert!(plan.pages.is_sorted_by_key(|page| page.index));
+        indices.sort_unstable();
+        assert!((1..=PAGES_MAX).contains(&indices.len()));
+        assert!(indices.iter().copied().eq(0..indices.len() as u32));
+    });
+}
+
 #[test]
 fn pipelines() {
     trawl_fuzz::fuzz!("pipelines", |body| {
@@ -126,7 +148,7 @@ fn as_object(value: Value) -> Option<Map<String, Value>> {
 }
 
 fn check_crawls(body: &[u8], verb: Verb) {
-    let request = match crawl_request(body, verb, context()) {
+    let request = match runs(body, verb, context()) {
         Ok(request) => request,
         Err(error) => return check_error(&error),
     };
