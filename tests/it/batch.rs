@@ -211,7 +211,12 @@ async fn a_batch_is_stopped_and_listed_apart_from_crawls() {
     let skipped = skipped.as_array().unwrap();
     assert!(!entries.is_empty() && !skipped.is_empty());
     assert_eq!(by_index(&entries).len() + skipped.len(), 40);
-    assert!(skipped.iter().all(|page| page["reason"] == "stopped"));
+    for page in skipped {
+        assert_eq!(page["reason"], "stopped", "{page}");
+        let index = usize::try_from(page["index"].as_u64().unwrap()).unwrap();
+        assert_eq!(page["url"], urls[index]);
+        assert!(!by_index(&entries).contains_key(&(index as u64)));
+    }
     let resume = format!("{path}/resume");
     assert_eq!(app.post(&resume, &[], &json!({})).await.status, 409);
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trawl_model::outcome::BatchPlace;
 use trawl_plan::{BatchPlan, FetchPlan, OutputPlan, Pace, PagePlan, RefusedPage};
 
-/// The plans of a batch's pages by their numbers.
+/// The plans of a batch's pages by their indices.
 pub(super) struct BatchPages {
     /// As the caller wants them.
     batch: Arc<BatchPlan>,
@@ -65,7 +65,7 @@ impl BatchPages {
     pub(super) fn place(&self, n: u32) -> Option<BatchPlace> {
         let page = self.batch.page(n)?;
         Some(BatchPlace {
-            index: page.index,
+            index: n,
             duplicates: page.duplicates.clone(),
         })
     }
@@ -83,7 +83,7 @@ pub(super) mod tests {
 
     /// A batch of these URLs, of which those with another scheme than `http` are refused.
     pub(crate) fn batch(urls: &[&str]) -> Arc<BatchPlan> {
-        let page = |(index, url): (usize, &&str)| BatchPage {
+        let page = |url: &&str| BatchPage {
             plan: match url.starts_with("http://") {
                 true => Ok(page_plan(url)),
                 false => Err(RefusedPage {
@@ -91,11 +91,11 @@ pub(super) mod tests {
                     failure: PageFailure::new(Cause::BadUrl, "refused"),
                 }),
             },
-            index: index as u32,
             duplicates: Vec::new(),
+            original: None,
         };
         Arc::new(BatchPlan {
-            pages: urls.iter().enumerate().map(page).collect(),
+            pages: urls.iter().map(page).collect(),
         })
     }
 

@@ -2,8 +2,8 @@
 
 use super::{PagePlan, RefusedPage};
 
-/// The pages of a batch, in the order in which its request first names them. The number of a page
-/// is its place in this list: it is the same whenever the request is planned again.
+/// The pages of a batch, as its request lists them. The number of a page is its index in the list:
+/// it is the same whenever the request is planned again.
 #[derive(Clone, Debug, Default)]
 pub struct BatchPlan {
     /// The pages.
@@ -15,11 +15,11 @@ pub struct BatchPlan {
 pub struct BatchPage {
     /// How it is served, or why its URL can never be fetched.
     pub plan: Result<PagePlan, RefusedPage>,
-    /// Its index in the request, from 0.
-    pub index: u32,
     /// The further indices at which the request asks for the same page, in order. It is fetched
     /// once for all of them. Decision D510.
     pub duplicates: Vec<u32>,
+    /// The first index of the same page, if it is listed before: then it is not fetched again.
+    pub original: Option<u32>,
 }
 
 impl BatchPage {
@@ -33,7 +33,7 @@ impl BatchPage {
 }
 
 impl BatchPlan {
-    /// The page with this number.
+    /// The page at this index.
     pub fn page(&self, n: u32) -> Option<&BatchPage> {
         self.pages.get(n as usize)
     }

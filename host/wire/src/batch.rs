@@ -69,7 +69,7 @@ pub fn batch_request(body: &[u8], context: PlanContext<'_>) -> Result<CrawlReque
     Ok(CrawlRequest {
         crawls: vec![PlannedCrawl {
             plan: CrawlPlan {
-                batch: Some(Arc::new(distinct(pages))),
+                batch: Some(Arc::new(with_duplicates(pages))),
                 depth: 0,
                 scope: ScopePlan::default(),
                 prefer: Prefer::default(),
@@ -315,17 +315,17 @@ impl Planner<'_> {
     }
 }
 
-/// The pages of a batch, each once.
-fn distinct(pages: Vec<Page>) -> BatchPlan {
-    let mut known: HashMap<(usize, String, usize), usize> = HashMap::with_capacity(pages.len());
-    let mut distinct: Vec<BatchPage> = Vec::with_capacity(pages.len());
+/// The pages of a batch, of which equal ones are fetched once.
+fn with_duplicates(pages: Vec<Page>) -> BatchPlan {
+    let mut known: HashMap<(usize, String, usize), u32> = HashMap::with_capacity(pages.len());
+    let mut listed: Vec<BatchPage> = Vec::with_capacity(pages.len());
     for (index, (group, plan)) in pages.into_iter().enumerate() {
         // Fits: there are at most `PAGES_MAX`.
         let index = index as u32;
-        let page = BatchPage {
+        let mut page = BatchPage {
             plan,
-            index,
             duplicates: Vec::new(),
+            original: None,
         };
         // URLs with the same password share a plan, and differ in it from those without.
         let fetch = match &page.plan {
@@ -333,14 +333,17 @@ fn distinct(pages: Vec<Page>) -> BatchPlan {
             Err(_) => 0,
         };
         match known.entry((group, page.url().to_owned(), fetch)) {
-            Entry::Occupied(first) => distinct[*first.get()].duplicates.push(index),
+            Entry::Occupied(first) => {
+                page.original = Some(*first.get());
+                listed[*first.get() as usize].duplicates.push(index);
+            }
             Entry::Vacant(vacant) => {
-                vacant.insert(distinct.len());
-                distinct.push(page);
+                vacant.insert(index);
             }
         }
+        listed.push(page);
     }
-    BatchPlan { pages: distinct }
+    BatchPlan { pages: listed }
 }
 
 /// The first page that can be fetched.

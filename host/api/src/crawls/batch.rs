@@ -151,7 +151,8 @@ pub(crate) async fn pages(
     get,
     path = "/batch/{id}/skipped",
     summary = "List what a batch did not fetch",
-    description = "Returns each page that the batch did not fetch, because it was stopped or reached a limit, with the reason.",
+    description = "Returns each page that the batch did not fetch, with its `index` and the reason: the batch was stopped or reached a limit, \
+        or the page is listed before (`duplicate`).",
     params(("id" = String, Path, description = "`X-Crawl-Id`"), SkippedQuery),
     responses(
         (status = 200, description = "URLs", body = Vec<Skipped>,

@@ -53,8 +53,11 @@ pub(crate) struct Skipped {
     /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full`, `stopped`,
     /// `trap` or `host_limit`.
     reason: &'static str,
-    /// Hops from the seed URL.
+    /// Hops from the seed URL; always 0 in a batch.
     depth: u16,
+    /// Index of the page in the request of a batch, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
     /// Where it redirects to, if it was skipped for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     redirects_to: Option<String>,
@@ -109,6 +112,7 @@ pub(super) async fn skipped_of(
         .await?;
     cover(&mut lease, rows.iter().map(UrlRow::bytes).sum());
     let next = rows.last().map(|row| row.n).or(cursor);
+    let is_batch = named.kinds == CrawlKinds::Batches;
     let skipped = rows.into_iter().filter_map(|row| {
         let UrlState::Skipped(reason) = row.state else {
             return None;
@@ -117,6 +121,8 @@ pub(super) async fn skipped_of(
             url: row.url,
             reason: reason.name(),
             depth: row.depth,
+            // The number of a page of a batch is its index.
+            index: is_batch.then_some(row.n),
             redirects_to: row.target,
         };
         serde_json::to_vec(&skipped).ok().map(Bytes::from)

@@ -62,10 +62,15 @@ impl Frontier {
         self.n_seeds = self.table.len() as u32;
     }
 
-    /// Adds the pages of a batch: the row of each has its number, also where two have one URL.
+    /// Adds the pages of a batch: the row of each has its index, also where two have one URL. What
+    /// is listed again is no page of its own.
     fn add_batch(&mut self, batch: &BatchPlan) {
         for page in &batch.pages {
-            self.insert(page.url(), 0, UrlStatus::Waiting);
+            let status = match page.original {
+                None => UrlStatus::Waiting,
+                Some(_) => UrlStatus::Skipped(SkipReason::Duplicate),
+            };
+            self.insert(page.url(), 0, status);
         }
         // Fits: a request has far fewer.
         self.n_seeds = self.table.len() as u32;

@@ -29,12 +29,13 @@ fn page(page: &BatchPage) -> &PagePlan {
     page.plan.as_ref().expect("a good URL")
 }
 
+/// The pages that are fetched.
 fn formats(pages: &[BatchPage]) -> Vec<(&str, u32, &[u32], &str)> {
-    let pages = pages.iter();
-    pages
-        .map(|one| {
+    let fetched = (0..).zip(pages).filter(|(_, one)| one.original.is_none());
+    fetched
+        .map(|(index, one)| {
             let format = page(one).output.formats[0].name.as_str();
-            (one.url(), one.index, one.duplicates.as_slice(), format)
+            (one.url(), index, one.duplicates.as_slice(), format)
         })
         .collect()
 }

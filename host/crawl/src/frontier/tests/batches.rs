@@ -65,3 +65,30 @@ fn a_stopped_batch_skips_the_rest() {
         Lease::Done(StopReason::Cancelled)
     ));
 }
+
+#[test]
+fn a_page_that_is_listed_again_is_skipped_also_after_a_restart() {
+    let of_batch = || {
+        let mut listed = (*batch(&URLS)).clone();
+        listed.pages[0].duplicates = vec![2];
+        listed.pages[2].original = Some(0);
+        CrawlPlan {
+            batch: Some(Arc::new(listed)),
+            ..of_batch()
+        }
+    };
+    let mut frontier = with_seeds(of_batch());
+    let pages = all_leased(&mut frontier);
+    let numbers: Vec<u32> = pages.iter().map(|page| page.n).collect();
+    assert_eq!(numbers, [0, 1, 3]);
+    frontier.complete(0, &Discovered::default(), true);
+    let rows = frontier.take_changes();
+    assert_eq!(rows[2].state, UrlState::Skipped(SkipReason::Duplicate));
+    let mut restored = Frontier::restore(Arc::new(of_batch()), rows.into_iter());
+    let left: Vec<u32> = all_leased(&mut restored)
+        .iter()
+        .map(|page| page.n)
+        .collect();
+    assert_eq!(left, [1, 3]);
+    assert_eq!(restored.counts().skipped, 1);
+}
