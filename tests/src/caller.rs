@@ -180,13 +180,25 @@ impl Caller {
     /// # Panics
     /// When it does not end within this time.
     pub async fn crawl_ended(&self, id: &str, time_max: Duration) -> Value {
+        self.ended(&format!("/crawl/{id}"), time_max).await
+    }
+
+    /// The status of a batch, once it has ended.
+    ///
+    /// # Panics
+    /// When it does not end within this time.
+    pub async fn batch_ended(&self, id: &str, time_max: Duration) -> Value {
+        self.ended(&format!("/batch/{id}"), time_max).await
+    }
+
+    async fn ended(&self, path: &str, time_max: Duration) -> Value {
         let until = Instant::now() + time_max;
         loop {
-            let status = self.get(&format!("/crawl/{id}")).await.json();
+            let status = self.get(path).await.json();
             if status["state"] == "ended" {
                 return status;
             }
-            assert!(Instant::now() < until, "the crawl does not end: {status}");
+            assert!(Instant::now() < until, "it does not end: {status}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

@@ -13,7 +13,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, list, map, skipped, stored_pages};
+use crate::crawls::{batch, crawl, links, list, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
@@ -163,6 +163,11 @@ fn keyed_routes() -> Vec<Endpoint> {
         ),
         ("/crawl/{id}/skipped", get_with_query(skipped::skipped)),
         ("/crawl/{id}/resume", post(crawl::resume)),
+        ("/batch", get_with_query(batch::list).post(batch::batch)),
+        ("/batch/{id}", get(batch::show).delete(batch::stop)),
+        ("/batch/{id}/pages", get_with_query(batch::pages)),
+        ("/batch/{id}/skipped", get_with_query(batch::skipped)),
+        ("/batch/{id}/resume", post(batch::resume)),
     ];
     routes.extend(unimplemented::POSTS.map(|path| (path, post(unimplemented::absent))));
     routes

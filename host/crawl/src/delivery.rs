@@ -65,12 +65,15 @@ fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) ->
     }
 }
 
-/// Notes where a page was found, and whether it has failed, perhaps only because it could not be
-/// paid.
+/// Notes where a page was found or is named, and whether it has failed, perhaps only because it
+/// could not be paid.
 fn note_end(undelivered: &Undelivered, outcome: &mut PageOutcome) {
     let (run, n) = (&undelivered.run, undelivered.n);
     let mut frontier = lock(&run.frontier);
-    outcome.place = Some(frontier.place(n));
+    outcome.batch = run.pages.place(n);
+    if outcome.batch.is_none() {
+        outcome.place = Some(frontier.place(n));
+    }
     if outcome.error.is_some() {
         frontier.has_failed(n);
         drop(frontier);
@@ -80,8 +83,12 @@ fn note_end(undelivered: &Undelivered, outcome: &mut PageOutcome) {
 
 /// The headers of a page for its events. Those that only the webhook requires are not part of the
 /// entry.
-fn event_headers(run: &CrawlRun, outcome: &mut PageOutcome) -> Option<Vec<(String, String)>> {
-    if run.plan.seed.output.headers {
+fn event_headers(
+    run: &CrawlRun,
+    n: u32,
+    outcome: &mut PageOutcome,
+) -> Option<Vec<(String, String)>> {
+    if run.pages.shows_headers(n) {
         outcome.headers.clone()
     } else {
         outcome.headers.take()
@@ -96,7 +103,7 @@ pub(super) async fn deliver(
     mut outcome: PageOutcome,
 ) {
     let (run, n) = (Arc::clone(&undelivered.run), undelivered.n);
-    let headers = event_headers(&run, &mut outcome);
+    let headers = event_headers(&run, n, &mut outcome);
     let is_failed = outcome.error.is_some();
     note_end(&undelivered, &mut outcome);
     let mut entry = Vec::new();

@@ -63,6 +63,7 @@ impl Events {
             url: &outcome.url,
             status: outcome.status,
             cause: outcome.error.as_ref().map(|failure| failure.cause),
+            place: outcome.batch.as_ref(),
         };
         let mut events = Vec::new();
         if self.plan.on_find {

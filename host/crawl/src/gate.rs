@@ -65,6 +65,10 @@ impl PageGate {
 
     async fn decide(&self, to: &Url) -> Result<(), SkipReason> {
         let (crawl, n) = (&self.crawl, self.n);
+        if lock(&crawl.frontier).is_of_batch() {
+            // Each of its pages is answered, wherever it leads.
+            return Ok(());
+        }
         let screened = crawl.screen.redirect(n, to).await;
         let is_target_paid = match &crawl.paid {
             Some(paid) => paid.is_due(&crawl.frontier, to).await,
@@ -94,7 +98,10 @@ impl PageRules for PageGate {
 
 #[cfg(test)]
 mod tests {
+    use trawl_plan::crawl::CrawlPlan;
+
     use super::*;
+    use crate::batch_pages::tests::batch;
     use crate::frontier::tests::{found, plan};
     use crate::frontier::{Lease, Leased};
     use crate::paid::tests::paid_for;
@@ -137,6 +144,31 @@ mod tests {
             };
             assert_eq!(page.redirect(&to.url).await, expected);
         }
+    }
+
+    #[tokio::test]
+    async fn a_page_of_a_batch_is_redirected_to_another_one_and_anywhere_else() {
+        let plan = CrawlPlan {
+            batch: Some(batch(&["http://a.example/", "http://b.example/"])),
+            ..plan("http://a.example/")
+        };
+        let plan = Arc::new(plan);
+        let mut frontier = Frontier::new(Arc::clone(&plan));
+        frontier.add_seeds();
+        let frontier = Arc::new(Mutex::new(frontier));
+        let screen = Arc::new(Screen::new(Arc::clone(&frontier), plan));
+        let gate = Arc::new(Gate::new(frontier, screen, None));
+        let first = leased(&gate);
+        let page = PageGate::new(&gate, first.n, false);
+        for to in [
+            "http://b.example/",
+            "http://c.example/",
+            "http://a.example/",
+        ] {
+            let to = Url::parse(to).expect("a URL");
+            assert_eq!(page.redirect(&to).await, Ok(()), "{to}");
+        }
+        assert_eq!(leased(&gate).url.as_str(), "http://b.example/");
     }
 
     #[tokio::test]

@@ -16,6 +16,9 @@
 //! less is unfinished, so that every depth is the shortest distance from the seed, unless the crawl
 //! prefers some URLs.
 //!
+//! A batch is a crawl of the pages that its caller lists: each is a seed with a plan of its own
+//! (`batch_pages`), no link is followed and no redirect folds two of them. Decision D510.
+//!
 //! A map of a site ([`SiteMap`]) is not a crawl: it lists URLs and fetches one page.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
@@ -23,6 +26,7 @@
 
 mod admission;
 mod batch;
+mod batch_pages;
 mod completion;
 mod delivery;
 mod drive;

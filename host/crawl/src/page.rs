@@ -13,7 +13,7 @@ use super::delivery::deliver;
 use super::frontier::Leased;
 use super::gate::PageGate;
 use super::lock;
-use super::paid::{PaidPage, page_id};
+use super::paid::PaidPage;
 use super::payment::{is_spent, note_unfunded, out_of_funds, refunded, settled};
 use super::run::CrawlRun;
 
@@ -31,11 +31,15 @@ async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) 
         let outcome = PageOutcome::failed(leased.url.as_str(), no_sitemap(&run));
         return refused(lease, &leased, SkipReason::Scope, outcome).await;
     }
-    let plan = run.pages.of(&leased.url);
+    let plan = match run.pages.of(leased.n, &leased.url) {
+        Ok(plan) => plan,
+        Err(unfetchable) => return failed(lease, page::refused(unfetchable)).await,
+    };
     let admission = run.context.admission(&plan);
     let refusal = ask_robots(&run, &leased, &admission).await;
+    let page_id = run.pages.id(leased.n, &leased.url);
     if let Some(pages) = &run.money.paid
-        && let Some(paid) = pages.find(&run.frontier, &leased.url).await
+        && let Some(paid) = pages.find(&run.frontier, (&page_id, &leased.url)).await
     {
         if let Some(failure) = refusal {
             let outcome = PageOutcome::failed(leased.url.as_str(), failure);
@@ -47,7 +51,6 @@ async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) 
     if let Some(failure) = refusal {
         return not_allowed(lease, &leased, failure).await;
     }
-    let page_id = page_id(&leased.url);
     let paid_by = PaidBy::Run {
         budget: &run.money.budget,
         payer: &run.money.payer,

@@ -1,14 +1,19 @@
 //! The plans of a crawl's pages. They are made once, before its first page, and differ by the site
 //! and the origin of a page: the caller's headers, cookies and scripts are for those of the seeds.
+//! Each page of a batch has a plan of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use url::{Origin, Url};
 
+use trawl_model::outcome::BatchPlace;
 use trawl_plan::address::{is_same_origin_or_upgrade, is_same_site};
 use trawl_plan::crawl::CrawlPlan;
-use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan, RenderPlan};
+use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan, RefusedPage, RenderPlan};
+
+use super::batch_pages::BatchPages;
+use super::paid::{numbered_page_id, page_id};
 
 /// How long a page may wait for its host without using up its own timeout: at a host with a crawl
 /// delay of ten seconds, the last of ten pages in flight waits 100 seconds.
@@ -24,6 +29,10 @@ pub(super) struct PagePlans {
     cross_origin: Arc<FetchPlan>,
     /// How pages of other sites are rendered: without the caller's scripts and steps.
     other_site: Arc<RenderPlan>,
+    /// Whether the caller wants the headers of pages.
+    shows_headers: bool,
+    /// The plans of a batch's pages, which share nothing of the above.
+    batch: Option<BatchPages>,
 }
 
 impl PagePlans {
@@ -33,19 +42,50 @@ impl PagePlans {
             seed_origins: seed_origins(plan, &page),
             cross_origin: Arc::new(cross_origin(&page.fetch)),
             other_site: other_site(&page.render),
+            shows_headers: plan.seed.output.headers,
+            batch: plan
+                .batch
+                .as_ref()
+                .map(|batch| BatchPages::new(batch, page.fetch.pace, sends_headers(plan))),
             page,
         }
     }
 
-    /// The plan of a page, with the headers and scripts that its site may get.
-    pub(super) fn of(&self, url: &Url) -> PagePlan {
-        PagePlan {
+    /// The plan of a page, with the headers and scripts that its site may get; or why its URL can
+    /// never be fetched, which only a batch has among its pages.
+    pub(super) fn of(&self, n: u32, url: &Url) -> Result<PagePlan, RefusedPage> {
+        if let Some(page) = self.batch.as_ref().and_then(|batch| batch.of(n)) {
+            return page.clone();
+        }
+        Ok(PagePlan {
             requested: url.to_string(),
             url: url.clone(),
             fetch: self.fetch(url),
             render: self.render(url),
             ..self.page.clone()
+        })
+    }
+
+    /// The id under which a page is charged; the same after a restart. A batch may have a URL more
+    /// than once, with different parameters.
+    pub(super) fn id(&self, n: u32, url: &Url) -> String {
+        match &self.batch {
+            Some(_) => numbered_page_id(n, url),
+            None => page_id(url),
         }
+    }
+
+    /// Whether the caller wants the headers of a page.
+    pub(super) fn shows_headers(&self, n: u32) -> bool {
+        match &self.batch {
+            Some(batch) => batch.shows_headers(n),
+            None => self.shows_headers,
+        }
+    }
+
+    /// Where the request of a batch names a page; `None` in a crawl.
+    pub(super) fn place(&self, n: u32) -> Option<BatchPlace> {
+        self.batch.as_ref()?.place(n)
     }
 
     /// How a page is fetched.
@@ -127,14 +167,10 @@ fn page_plan(plan: &CrawlPlan) -> PagePlan {
         },
         ..(*plan.seed.fetch).clone()
     };
-    let sends_headers = plan
-        .webhook
-        .as_ref()
-        .is_some_and(|webhook| webhook.on_find_metadata);
     let output = OutputPlan {
         discover: !plan.sitemap.only || plan.fold.canonical,
         anchors: (plan.anchors || !plan.prefer.words.is_empty()) && !plan.sitemap.only,
-        headers: plan.seed.output.headers || sends_headers,
+        headers: plan.seed.output.headers || sends_headers(plan),
         ..(*plan.seed.output).clone()
     };
     PagePlan {
@@ -142,6 +178,12 @@ fn page_plan(plan: &CrawlPlan) -> PagePlan {
         output: Arc::new(output),
         ..plan.seed.clone()
     }
+}
+
+/// Whether events have the headers of pages.
+fn sends_headers(plan: &CrawlPlan) -> bool {
+    let webhook = plan.webhook.as_ref();
+    webhook.is_some_and(|webhook| webhook.on_find_metadata)
 }
 
 /// The fetch plan without the caller's headers and cookies, which belong to the seed's origin.

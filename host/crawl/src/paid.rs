@@ -24,16 +24,11 @@ pub(super) struct PaidPages {
 /// A page that was charged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PaidPage {
+    /// The id that it was charged under.
+    pub(super) id: String,
     /// The URL that it was charged for.
     pub(super) url: String,
     pub(super) charge: Charge,
-}
-
-impl PaidPage {
-    /// The id that it was charged under.
-    pub(super) fn id(&self) -> String {
-        id_of(&self.url)
-    }
 }
 
 impl PaidPages {
@@ -41,20 +36,26 @@ impl PaidPages {
         Self { billing, paid_as }
     }
 
-    /// The page, if it was charged. The earlier process may have found it with the other scheme,
-    /// which is the same page, unless each of the two is one of its own.
-    pub(super) async fn find(&self, frontier: &Mutex<Frontier>, page: &Url) -> Option<PaidPage> {
-        let found = self.charged(page.as_str()).await;
+    /// The page, if it was charged under this id. The earlier process may have found it with the
+    /// other scheme, which is the same page, unless each of the two is one of its own.
+    pub(super) async fn find(
+        &self,
+        frontier: &Mutex<Frontier>,
+        (page_id, page): (&str, &Url),
+    ) -> Option<PaidPage> {
+        let found = self.charged(page_id, page.as_str()).await;
         if found.is_some() || lock(frontier).has_twin(page) {
             return found;
         }
-        self.charged(&with_other_scheme(page.as_str())?).await
+        let twin = with_other_scheme(page.as_str())?;
+        self.charged(&id_of(&twin), &twin).await
     }
 
     /// A charge that cannot be looked up is found when the page is charged again.
-    async fn charged(&self, url: &str) -> Option<PaidPage> {
-        let charge = self.billing.charged(&self.paid_as, &id_of(url)).await;
+    async fn charged(&self, page_id: &str, url: &str) -> Option<PaidPage> {
+        let charge = self.billing.charged(&self.paid_as, page_id).await;
         charge.ok().flatten().map(|charge| PaidPage {
+            id: page_id.to_owned(),
             url: url.to_owned(),
             charge,
         })
@@ -65,7 +66,10 @@ impl PaidPages {
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {
-            Some(page) => self.find(frontier, &page).await.is_some(),
+            Some(page) => {
+                let page_id = page_id(&page);
+                self.find(frontier, (&page_id, &page)).await.is_some()
+            }
             None => false,
         }
     }
@@ -78,6 +82,12 @@ pub(super) fn page_id(url: &Url) -> String {
 
 fn id_of(url: &str) -> String {
     let hash = blake3::hash(url.as_bytes()).to_hex();
+    hash[..PAGE_ID_CHARS].to_owned()
+}
+
+/// The id of a page of a batch, which may have its URL at several numbers.
+pub(super) fn numbered_page_id(n: u32, url: &Url) -> String {
+    let hash = blake3::hash(format!("{n} {url}").as_bytes()).to_hex();
     hash[..PAGE_ID_CHARS].to_owned()
 }
 
@@ -120,9 +130,12 @@ pub(super) mod tests {
         let (paid, _directory) = paid_for(&charged).await;
         let frontier = Mutex::new(Frontier::new(Arc::new(plan("http://a.example/"))));
         for page in [&charged, &other] {
-            let found = paid.find(&frontier, page).await.expect("it was charged");
+            let found = paid
+                .find(&frontier, (&page_id(page), page))
+                .await
+                .expect("it was charged");
             assert_eq!(found.url, charged.as_str());
-            assert_eq!(found.id(), page_id(&charged));
+            assert_eq!(found.id, page_id(&charged));
         }
         // Both are pages of their own once the site does not answer under one of the two.
         lock(&frontier).add_seeds();
@@ -137,8 +150,12 @@ pub(super) mod tests {
         assert_eq!(page.url, charged);
         lock(&frontier).complete(page.n, &Discovered::default(), true);
         lock(&frontier).is_unanswered(page.n);
-        assert!(paid.find(&frontier, &charged).await.is_some());
-        assert_eq!(paid.find(&frontier, &other).await, None);
+        assert!(
+            paid.find(&frontier, (&page_id(&charged), &charged))
+                .await
+                .is_some()
+        );
+        assert_eq!(paid.find(&frontier, (&page_id(&other), &other)).await, None);
     }
 
     #[tokio::test]
@@ -150,7 +167,7 @@ pub(super) mod tests {
         let other = url("http://a.example/other");
         assert!(!paid.is_due(&frontier, &other).await, "it was not charged");
         let charge = |found: Option<PaidPage>| found.map(|page| page.charge.total());
-        let found = paid.find(&frontier, &seed).await;
+        let found = paid.find(&frontier, (&page_id(&seed), &seed)).await;
         assert_eq!(charge(found), Some(Nanodollars(3)));
         // It may be found later, and with the other scheme.
         assert!(paid.is_due(&frontier, &seed).await);

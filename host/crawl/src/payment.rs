@@ -58,9 +58,15 @@ pub(super) async fn settled(
 /// What a page costs that an earlier process charged and that has failed now: nothing, once its
 /// charge is refunded. While the ledger does not accept that, the page waits, unless the crawl is
 /// stopped; then it costs what it was charged. `None` as of [`settled`].
-pub(super) async fn refunded(run: &CrawlRun, paid: &PaidPage, failure: &PageFailure) -> Option<Charge> {
-    let id = paid.id();
-    let (page, reason) = ((paid.url.as_str(), id.as_str()), failure.message.as_str());
+pub(super) async fn refunded(
+    run: &CrawlRun,
+    paid: &PaidPage,
+    failure: &PageFailure,
+) -> Option<Charge> {
+    let (page, reason) = (
+        (paid.url.as_str(), paid.id.as_str()),
+        failure.message.as_str(),
+    );
     let refund = || run.money.budget.refund(page, &paid.charge, reason);
     if refund().await.is_ok() {
         return Some(Charge::default());

@@ -305,6 +305,7 @@ mod tests {
             url: "http://a.example/",
             status: 200,
             cause: None,
+            place: None,
         };
         Recorded {
             n,

@@ -6,7 +6,7 @@ use url::Url;
 use trawl_billing::{BillingError, Spender};
 use trawl_model::{Nanodollars, UrlState};
 
-use super::paid::page_id;
+use super::paid::{numbered_page_id, page_id};
 use super::parts::CrawlsParts;
 
 /// Rows of a stored frontier that are read at once.
@@ -53,8 +53,13 @@ impl EndingCrawl<'_> {
             };
             after = Some(last.n);
             let undone = urls.iter().filter(|url| url.state != UrlState::Done);
-            for url in undone.filter_map(|url| Url::parse(&url.url).ok()) {
-                let page_id = page_id(&url);
+            // A page of a crawl has an id by its URL, one of a batch by its number as well.
+            let ids = undone.filter_map(|row| {
+                let url = Url::parse(&row.url).ok()?;
+                let ids = [page_id(&url), numbered_page_id(row.n, &url)];
+                Some(ids.map(|id| (url.clone(), id)))
+            });
+            for (url, page_id) in ids.flatten() {
                 let Some(charge) = billing.charged(self.id, &page_id).await? else {
                     continue;
                 };

@@ -236,6 +236,14 @@ impl Crawls {
         }
     }
 
+    /// The verb of an account's crawl.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn verb(&self, account: &AccountId, id: &str) -> Result<String, CrawlError> {
+        Ok(self.record(account, id).await?.verb)
+    }
+
     /// The record of an account's crawl, without its request.
     pub(super) async fn record(
         &self,

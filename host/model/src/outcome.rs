@@ -32,6 +32,8 @@ pub struct PageOutcome {
     pub redirects: Vec<Hop>,
     /// Where a crawl found it.
     pub place: Option<CrawlPlace>,
+    /// Where a batch names it.
+    pub batch: Option<BatchPlace>,
     /// What the page costs.
     pub charge: Charge,
     /// Set when a provider served the page.
@@ -61,6 +63,15 @@ pub struct CrawlPlace {
     pub referrer: Option<String>,
     /// The text of that link, if the crawl asks for it.
     pub anchor: Option<String>,
+}
+
+/// Where the request of a batch names a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchPlace {
+    /// Its index in the request, from 0.
+    pub index: u32,
+    /// The further indices at which the same page is named.
+    pub duplicates: Vec<u32>,
 }
 
 /// `costs.vendor`: the provider that served the page. Spec S16.

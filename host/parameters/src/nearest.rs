@@ -32,7 +32,7 @@ mod tests {
         check("returnFormat", Some("return_format"));
         check("return-format", Some("return_format"));
         check("retrun_format", Some("return_format"));
-        check("urls", Some("url"));
+        check("uri", Some("url"));
         check("max_pages", Some("limit"));
         check("limt", Some("limit"));
         check("waitFor", Some("wait_for"));

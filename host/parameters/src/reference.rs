@@ -31,7 +31,7 @@ Numbers, booleans and texts are written as they are, lists of texts with commas 
 | `X-Ignored-Parameters` | paths of unknown parameters and of those without effect, separated by commas; `...` at the end if there are more |
 | `X-Parameter-Hints` | for unknown parameters, the known one with the closest name: `webhooks.on_fnd=webhooks.on_find` |
 | `X-Request-Id` | identifies the request, also in the server's log |
-| `X-Crawl-Id` | ids of the crawls that the request started |
+| `X-Crawl-Id` | ids of the crawls that the request started, or of the batch |
 | `X-Page-Status`, `X-Page-Url`, `X-Cost` | with the content alone of a `/fetch`: status, URL and cost of the page |
 | `X-Left-Out` | `urls=n`: n URLs of the text are beyond the first 100,000 and not crawled |
 | `X-Next-Cursor` | cursor of the next page of a list |

@@ -3,7 +3,7 @@
 use super::define::RequestObject;
 use super::routes::Routes;
 use super::row::Parameter;
-use super::tables::{Browser, Crawls, Outputs, Pages, Pipelines};
+use super::tables::{Batches, Browser, Crawls, Outputs, Pages, Pipelines};
 
 /// The request object of `/scrape`, `/crawl`, `/links` and everything that shares their parameters.
 /// Spec S5.
@@ -68,6 +68,23 @@ impl RequestObject for PipelineRequest {
 
     fn set(&mut self, name: &str, json: &str) -> serde_json::Result<bool> {
         self.pipelines.set(name, json)
+    }
+}
+
+/// What the request object of a batch has in addition to that of its pages.
+#[derive(Default)]
+pub struct BatchRequest {
+    /// The parameters that only batches have.
+    pub batches: Batches,
+}
+
+impl RequestObject for BatchRequest {
+    fn row(name: &str) -> Option<&'static Parameter> {
+        Batches::row(name)
+    }
+
+    fn set(&mut self, name: &str, json: &str) -> serde_json::Result<bool> {
+        self.batches.set(name, json)
     }
 }
 
@@ -152,11 +169,13 @@ mod tests {
             let name = row.name;
             let is_of_transform = !row.routes.is_apart_from(Routes::TRANSFORM);
             let is_only_of_transform = Routes::TRANSFORM.has_all(row.routes);
+            let is_only_of_batches = Routes::BATCH.has_all(row.routes);
             // Parameters that no ordinary crawl shares are read by an object of their own.
-            let is_shared = !is_only_of_transform && !row.is_of_pipelines();
+            let is_shared = !is_only_of_transform && !is_only_of_batches && !row.is_of_pipelines();
             assert_eq!(has::<ScrapeRequest>(row), is_shared, "{name}");
             assert_eq!(has::<TransformRequest>(row), is_of_transform, "{name}");
             assert_eq!(has::<PipelineRequest>(row), row.is_of_pipelines(), "{name}");
+            assert_eq!(has::<BatchRequest>(row), is_only_of_batches, "{name}");
         }
     }
 

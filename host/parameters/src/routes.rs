@@ -19,6 +19,8 @@ pub enum Route {
     Links,
     /// `/map`.
     Map,
+    /// `/batch`.
+    Batch,
     /// `/transform`.
     Transform,
     /// `/pipeline/…`.
@@ -54,6 +56,8 @@ impl Routes {
     pub const CRAWL_TEXT: Self = Self(1 << 10);
     /// `/map`.
     pub const MAP: Self = Self(1 << 11);
+    /// `/batch`.
+    pub const BATCH: Self = Self(1 << 12);
 
     /// The routes that fetch single pages.
     pub const SINGLE: Self = Self::SCRAPE.and(Self::UNBLOCKER).and(Self::SCREENSHOT);
@@ -66,29 +70,33 @@ impl Routes {
     pub const PIPELINES: Self = Self::ANALYSED.and(Self::CRAWL_TEXT);
     /// The routes that crawl.
     pub const CRAWLS: Self = Self::CRAWL.and(Self::LINKS).and(Self::PIPELINES);
+    /// The routes that crawl, and `/batch`, which runs like a crawl.
+    pub const RUNS: Self = Self::CRAWLS.and(Self::BATCH);
     /// The routes that find the pages of sites.
     pub const SITES: Self = Self::CRAWLS.and(Self::MAP);
     /// The routes that fetch pages.
-    pub const PAGES: Self = Self::SINGLE.and(Self::SITES);
+    pub const PAGES: Self = Self::SINGLE.and(Self::SITES).and(Self::BATCH);
     /// All of them.
     pub const ALL: Self = Self::PAGES.and(Self::TRANSFORM);
     /// The routes whose answer has the `content` of pages in the requested formats.
     pub const CONTENT: Self = Self::SCRAPE
         .and(Self::UNBLOCKER)
         .and(Self::CRAWL)
+        .and(Self::BATCH)
         .and(Self::TRANSFORM)
         .and(Self::CONTACTS)
         .and(Self::LABEL)
         .and(Self::CRAWL_TEXT);
 
     /// Every route with its path.
-    const PATHS: [(Self, &'static str); 12] = [
+    const PATHS: [(Self, &'static str); 13] = [
         (Self::SCRAPE, "/scrape"),
         (Self::UNBLOCKER, "/unblocker"),
         (Self::SCREENSHOT, "/screenshot"),
         (Self::CRAWL, "/crawl"),
         (Self::LINKS, "/links"),
         (Self::MAP, "/map"),
+        (Self::BATCH, "/batch"),
         (Self::TRANSFORM, "/transform"),
         (Self::CONTACTS, "/pipeline/extract-contacts"),
         (Self::QA, "/pipeline/extract-qa"),
@@ -97,11 +105,16 @@ impl Routes {
         (Self::CRAWL_TEXT, "/pipeline/crawl-text"),
     ];
     /// Sets of routes that have a name.
-    const SETS: [(Self, &'static str); 5] = [
+    const SETS: [(Self, &'static str); 7] = [
         (Self::ALL, "all routes"),
         (Self::PAGES, "all routes but `/transform`"),
         (Self::CRAWLS, "crawls, `/links` and pipelines"),
+        (Self::RUNS, "crawls, `/links`, `/batch` and pipelines"),
         (Self::SITES, "crawls, `/links`, `/map` and pipelines"),
+        (
+            Self::SITES.and(Self::BATCH),
+            "crawls, `/links`, `/map`, `/batch` and pipelines",
+        ),
         (Self::SINGLE, "`/scrape`, `/unblocker`, `/screenshot`"),
     ];
 
@@ -124,6 +137,7 @@ impl Routes {
             Route::Crawl => Self::CRAWL,
             Route::Links => Self::LINKS,
             Route::Map => Self::MAP,
+            Route::Batch => Self::BATCH,
             Route::Transform => Self::TRANSFORM,
             Route::Pipeline(Pipeline::ExtractContacts) => Self::CONTACTS,
             Route::Pipeline(Pipeline::ExtractQa) => Self::QA,

@@ -150,6 +150,7 @@ fn routes_are_written_shortly() {
     let check = |routes: Routes, expected: &str| assert_eq!(routes.to_string(), expected);
     check(Routes::ALL, "all routes");
     check(Routes::PAGES, "all routes but `/transform`");
+    check(Routes::RUNS, "crawls, `/links`, `/batch` and pipelines");
     check(Routes::SCRAPE.and(Routes::CRAWL), "`/scrape`, `/crawl`");
     check(
         Routes::PAGES.without(Routes::CRAWL_TEXT),

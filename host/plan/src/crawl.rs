@@ -11,7 +11,7 @@ use trawl_model::{Discovered, Nanodollars};
 use super::address::Receiver;
 use super::expression::shown;
 use super::scope::ScopePlan;
-use super::{PagePlan, PlanError, Prefer};
+use super::{BatchPlan, PagePlan, PlanError, Prefer};
 
 /// Default of `depth`: hops from the seed. Spec S12.
 pub const DEPTH_DEFAULT: u16 = 25;
@@ -36,6 +36,9 @@ pub struct CrawlPlan {
     /// The seeds that the caller's text mentions. They are like `roots`, but must pass `blacklist`
     /// and `whitelist`.
     pub named: Option<Arc<Discovered>>,
+    /// The pages of a batch: it fetches these and follows no links, and `seed` is the first of
+    /// them. `None` for a crawl.
+    pub batch: Option<Arc<BatchPlan>>,
     /// Most pages, failed ones included; `None` for no cap.
     pub limit: Option<u64>,
     /// Most hops from the seed; 0 is the seed alone.

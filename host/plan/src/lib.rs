@@ -6,6 +6,7 @@
 
 pub mod address;
 mod analysis;
+mod batch;
 mod canonical;
 mod catalog;
 pub mod chunking;
@@ -47,6 +48,7 @@ pub use trawl_model::{Catalog, PluginKind};
 use trawl_model::{Nanodollars, PageFailure};
 
 pub use analysis::AnalystChoice;
+pub use batch::{BatchPage, BatchPlan};
 pub use error::{PlanError, path_of_pointer};
 pub use exit::{Country, Exit};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};

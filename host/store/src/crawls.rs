@@ -132,10 +132,11 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// completely; one after the first deleted crawl is logged, and the ids are returned.
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>>;
 
-    /// Crawls of an account, newest first.
+    /// Crawls of these kinds of an account, newest first.
     fn crawl_rows<'a>(
         &'a self,
         account: &'a AccountId,
+        kinds: CrawlKinds,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlSummary>>;
 
@@ -147,6 +148,31 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         in_background: bool,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawledPage>>;
+}
+
+/// The verb of batches: crawls of the pages that their callers list.
+pub const BATCH_VERB: &str = "batch";
+
+/// Which crawls a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrawlKinds {
+    /// All of them.
+    All,
+    /// All but batches.
+    Crawls,
+    /// Batches.
+    Batches,
+}
+
+impl CrawlKinds {
+    /// Whether a crawl with this verb is one of them.
+    pub fn have(self, verb: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Crawls => verb != BATCH_VERB,
+            Self::Batches => verb == BATCH_VERB,
+        }
+    }
 }
 
 /// The state of a crawl.
@@ -235,7 +261,7 @@ pub struct CrawlRecord {
     pub key: KeyPrefix,
     /// The request as JSON, without the caller's secrets.
     pub request: String,
-    /// `crawl` or `links`.
+    /// `crawl`, `links`, `batch` or the name of a pipeline.
     pub verb: String,
     /// Billing terms of its pages.
     pub terms: Terms,
@@ -265,7 +291,7 @@ pub struct CrawlSummary {
     /// The `url` of its request, if that is short: the seed, or several with commas between them.
     /// Else the first URL that it knows; `None` while it knows none, or has not begun.
     pub url: Option<String>,
-    /// `crawl`, `links` or the name of a pipeline.
+    /// `crawl`, `links`, `batch` or the name of a pipeline.
     pub verb: String,
     /// Whether it runs in the background.
     pub in_background: bool,

@@ -16,8 +16,10 @@ pub trait TotalsStore: fmt::Debug + Send + Sync + 'static {
 /// with a flat number for each row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountTotals {
-    /// Crawls, until they expire.
+    /// Crawls, until they expire; batches are among them.
     pub n_crawls: u64,
+    /// Batches, until they expire.
+    pub n_batches: u64,
     /// Pages of crawls.
     pub n_pages: u64,
     /// Pages of background crawls.

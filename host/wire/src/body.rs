@@ -60,6 +60,14 @@ impl WireError {
         }
     }
 
+    /// The same error in an item of a parameter that is a list of request objects.
+    pub(crate) fn in_list(self, list: &str) -> Self {
+        Self {
+            path: self.path.map(|path| format!("{list}{path}")),
+            ..self
+        }
+    }
+
     /// An error of the parser, in a field or outside of any.
     pub fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
         let text = error.to_string();
@@ -114,6 +122,16 @@ pub(crate) fn objects(body: &[u8], count_max: usize) -> Result<Vec<&RawValue>, W
     }
     let mut json = serde_json::Deserializer::from_str(text);
     json.deserialize_seq(Objects { count_max })
+        .map_err(|error| WireError::json(None, &error))
+}
+
+/// The fields of an object with their JSON.
+///
+/// # Errors
+/// It is not an object, or has too many fields.
+pub(crate) fn fields(object: &RawValue) -> Result<Vec<(String, &RawValue)>, WireError> {
+    let mut json = serde_json::Deserializer::from_str(object.get());
+    json.deserialize_map(FIELDS)
         .map_err(|error| WireError::json(None, &error))
 }
 

@@ -227,9 +227,9 @@ pub(crate) struct CrawlParameters {
     /// The URLs of `sitemaps`, then of `sitemap_path`.
     sitemaps: Vec<String>,
     n_listed: usize,
-    webhook: Option<WebhookPlan>,
+    pub(crate) webhook: Option<WebhookPlan>,
     prefer: Prefer,
-    in_background: bool,
+    pub(crate) in_background: bool,
 }
 
 impl CrawlParameters {
@@ -307,6 +307,7 @@ impl CrawlParameters {
             has_final_entry: is_on(sent.final_entry),
             in_background: self.in_background,
             named: None,
+            batch: None,
             seed,
             roots,
         })
@@ -437,7 +438,7 @@ fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
 }
 
 /// Whether a webhook would never be sent anything.
-fn names_no_event(webhook: &WebhookPlan) -> bool {
+pub(crate) fn names_no_event(webhook: &WebhookPlan) -> bool {
     !(webhook.on_find
         || webhook.on_find_metadata
         || webhook.on_website_status

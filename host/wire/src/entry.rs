@@ -49,6 +49,13 @@ pub struct PageEntry<'a> {
     /// Milliseconds for the whole page.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_elasped_ms: Option<u64>,
+    /// Index of the page in the request, from 0; only in a batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    /// The further indices at which the request names the same page, which is fetched once; only in
+    /// a batch, and left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicates: Option<Vec<u32>>,
     /// Hops from a seed; only in a crawl.
     #[serde(skip_serializing_if = "Option::is_none")]
     depth: Option<u16>,
@@ -62,7 +69,7 @@ pub struct PageEntry<'a> {
     #[schema(value_type = Option<String>)]
     anchor: Option<Cow<'a, str>>,
     /// The redirects that led to `url`, in order: `status` (null if it is not known) and the URL
-    /// `to` that each led to; only in a crawl, and left out if there were none.
+    /// `to` that each led to; only in a crawl or a batch, and left out if there were none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     redirects: Option<Part<'a>>,
@@ -148,7 +155,7 @@ pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
 impl<'a> PageEntry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
         let (fields, error) = (&outcome.fields, outcome.error.as_ref());
-        let place = outcome.place.as_ref();
+        let (place, batch) = (outcome.place.as_ref(), outcome.batch.as_ref());
         let found_by = |pipeline: Pipeline| {
             let finding = fields.finding.as_ref();
             finding
@@ -164,6 +171,10 @@ impl<'a> PageEntry<'a> {
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            index: batch.map(|batch| batch.index),
+            duplicates: batch
+                .filter(|batch| !batch.duplicates.is_empty())
+                .map(|batch| batch.duplicates.clone()),
             depth: place.map(|place| place.depth),
             referrer: place
                 .and_then(|place| place.referrer.as_deref())
@@ -171,7 +182,7 @@ impl<'a> PageEntry<'a> {
             anchor: place
                 .and_then(|place| place.anchor.as_deref())
                 .map(Cow::Borrowed),
-            redirects: (place.is_some() && !outcome.redirects.is_empty())
+            redirects: ((place.is_some() || batch.is_some()) && !outcome.redirects.is_empty())
                 .then_some(Part::Redirects(&outcome.redirects)),
             links: fields.links.as_ref().map(Part::Value),
             metadata: fields.metadata.as_ref().map(Part::Object),
@@ -308,7 +319,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use trawl_model::outcome::CrawlPlace;
+    use trawl_model::outcome::{BatchPlace, CrawlPlace};
     use trawl_model::{AnalystFinding, Cause, Charge, Fields, Nanodollars, PageFailure};
 
     fn entry(outcome: &PageOutcome) -> Value {
@@ -450,6 +461,38 @@ mod tests {
         write_entry(&outcome, &mut written);
         let read = PageEntry::read(&written).expect("an entry");
         assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
+    }
+
+    #[test]
+    fn a_page_of_a_batch_says_where_its_request_names_it() {
+        let mut outcome = PageOutcome {
+            batch: Some(BatchPlace {
+                index: 7,
+                duplicates: vec![9, 12],
+            }),
+            redirects: vec![Hop {
+                status: Some(302),
+                to: "https://a.com/b".to_owned(),
+            }],
+            ..PageOutcome::default()
+        };
+        let json = entry(&outcome);
+        assert_eq!(
+            (&json["index"], &json["duplicates"]),
+            (&json!(7), &json!([9, 12]))
+        );
+        assert_eq!(
+            (json.get("depth"), json["redirects"].is_array()),
+            (None, true)
+        );
+        let mut written = Vec::new();
+        write_entry(&outcome, &mut written);
+        let read = Entry::read(&written).expect("an entry");
+        assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
+        if let Some(place) = &mut outcome.batch {
+            place.duplicates.clear();
+        }
+        assert_eq!(entry(&outcome).get("duplicates"), None);
     }
 
     #[test]

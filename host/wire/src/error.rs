@@ -25,6 +25,19 @@ pub enum RequestError {
 }
 
 impl RequestError {
+    /// The error of an item of a parameter that is a list of request objects, counted from 0: the
+    /// parameter and the number precede the path.
+    pub(crate) fn in_item(self, list: &str, number: usize) -> Self {
+        match self {
+            Self::Wire(error) => Self::Wire(error.in_object(number).in_list(list)),
+            Self::Plan(error) => Self::Plan(PlanError {
+                object: format!("{list}[{number}]."),
+                ..error
+            }),
+            other @ (Self::NotInPlan(_) | Self::NotLoaded(_) | Self::TooLarge(_)) => other,
+        }
+    }
+
     /// The error of one of the request objects of this body, counted from 0: if the body is an
     /// array, the number precedes the path. Decision D258.
     pub(crate) fn in_object(self, body: &[u8], number: usize) -> Self {

@@ -54,6 +54,32 @@ fn crawl() {
     });
 }
 
+/// Bodies of `/batch`: every index is answered once.
+#[test]
+fn batch() {
+    trawl_fuzz::fuzz!("batch", |body| {
+        check_crawls(body, Verb::Batch);
+        let Ok(request) = batch_request(body, context()) else {
+            return;
+        };
+        let plan = request.crawls[0].plan.batch.as_ref().expect("a batch");
+        assert!((1..=PAGES_MAX).contains(&plan.pages.len()));
+        let mut indices: Vec<u32> = Vec::new();
+        for (index, page) in (0..).zip(&plan.pages) {
+            check_page(&page.plan);
+            match page.original {
+                Some(first) => assert!(first < index && page.duplicates.is_empty()),
+                None => {
+                    indices.push(index);
+                    indices.extend(&page.duplicates);
+                }
+            }
+        }
+        indices.sort_unstable();
+        assert!(indices.into_iter().eq(0..plan.pages.len() as u32));
+    });
+}
+
 #[test]
 fn pipelines() {
     trawl_fuzz::fuzz!("pipelines", |body| {
@@ -126,7 +152,7 @@ fn as_object(value: Value) -> Option<Map<String, Value>> {
 }
 
 fn check_crawls(body: &[u8], verb: Verb) {
-    let request = match crawl_request(body, verb, context()) {
+    let request = match runs(body, verb, context()) {
         Ok(request) => request,
         Err(error) => return check_error(&error),
     };

@@ -3,11 +3,11 @@
 //! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field
 //! into a type that the tables of `trawl_parameters` make (`ScrapeRequest`, `TransformRequest`,
 //! `PipelineRequest`). On the way `check` compares each value with its row, so that an error names
-//! the path and unknown keys are listed. Then [`scrape_plan`], [`crawl_request`] and
-//! [`transform_plan`] resolve defaults and check values; after them nothing asks whether a
-//! parameter was set. What a request does not say comes from [`RequestDefaults`]. Parameters
-//! without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or left to the
-//! page.
+//! the path and unknown keys are listed. Then [`scrape_plan`], [`crawl_request`],
+//! [`batch_request`] and [`transform_plan`] resolve defaults and check values; after them nothing
+//! asks whether a parameter was set. What a request does not say comes from [`RequestDefaults`].
+//! Parameters without effect are collected for the header `X-Ignored-Parameters` (`ignored`), or
+//! left to the page.
 //!
 //! Outwards, [`PageEntry`] is the JSON of one page and [`Costs`] its price. Crawls store entries
 //! and read them back through the same type.
@@ -15,6 +15,7 @@
 //! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
 //! [`with_secrets`].
 
+mod batch;
 mod body;
 mod check;
 mod checked_catalog;
@@ -50,6 +51,7 @@ mod linear;
 #[cfg(test)]
 mod tests;
 
+pub use batch::batch_request;
 pub use costs::{Costs, dollars};
 pub use crawl::{CrawlRequest, PlannedCrawl, crawl_request};
 pub use defaults::{ConfiguredDefaults, ConfiguredModel, KnownModel, PlanContext, RequestDefaults};
@@ -63,7 +65,7 @@ pub use map::{
 };
 pub use pages::scrape_plan;
 pub use pipeline::{ShownRequest, shown_request};
-pub use plans::{crawl_plan, plan};
+pub use plans::{crawl_plan, plan, runs};
 pub use schema::{header_parameters, request_schemas};
 pub use secrets::{kept_secrets, with_kept_secrets, with_secrets};
 pub use transform::transform_plan;

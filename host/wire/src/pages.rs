@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trawl_model::{Nanodollars, PageFailure, Terms};
-use trawl_parameters::{Pages, Route, Router, ScrapeRequest, all, nearest};
+use trawl_parameters::{Pages, Route, Router, Routes, ScrapeRequest, all, nearest};
 use trawl_plan::address::Target;
 use trawl_plan::{
     Allowance, Engine, FetchPlan, Ignored, OutputPlan, PAGES_MAX, PagePlan, PlanError, RefusedPage,
@@ -111,14 +111,37 @@ pub(crate) fn page_plans(
 ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
     let Parsed {
         value: mut request,
-        mut fields,
+        fields,
     } = parsed;
     let urls = request.pages.url.take().unwrap_or_default();
     let urls = split_urls(&urls, purpose, &fields)?;
+    let is_crawl = matches!(purpose, Purpose::Seeds { .. });
+    plans_of(
+        urls,
+        Parsed {
+            value: request,
+            fields,
+        },
+        is_crawl,
+        planning,
+    )
+}
+
+/// One plan for each of these URLs with the other parameters of a request object, or why that URL
+/// is refused.
+pub(crate) fn plans_of(
+    urls: Vec<&str>,
+    parsed: Parsed<ScrapeRequest>,
+    is_crawl: bool,
+    planning: &mut Planning<'_>,
+) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
+    let Parsed {
+        value: request,
+        mut fields,
+    } = parsed;
     let targets = urls.into_iter().map(|url| (url, address::parse(url)));
     let targets: Vec<SentUrl<'_>> = targets.collect();
     planning.allowance.count_steps(targets.len());
-    let is_crawl = matches!(purpose, Purpose::Seeds { .. });
     let common = Common::of(request, is_crawl, planning, &mut fields)?;
     let paths = targets
         .iter()
@@ -158,7 +181,9 @@ impl Common {
         let (verb, context) = (planning.verb, planning.context);
         let engine = match (fetching::engine(request.pages.request.as_deref())?, verb) {
             (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
-            (engine, Verb::Scrape | Verb::Links | Verb::Map | Verb::Pipeline(_)) => engine,
+            (engine, Verb::Scrape | Verb::Links | Verb::Map | Verb::Batch | Verb::Pipeline(_)) => {
+                engine
+            }
         };
         let screenshot = rendering::screenshot(&request, verb)?;
         let router = Arc::new(router_plan(&mut request.pages, context, fields)?);
@@ -262,7 +287,9 @@ fn split_urls<'a>(
     let urls = address::split(text);
     if urls.is_empty() {
         let reason = "is missing or empty, send the URL of a page";
-        let is_meant = |name: &str| nearest(name, all()).is_some_and(|row| row.name == "url");
+        // `urls` is the list of a batch.
+        let rows = || all().filter(|row| !Routes::BATCH.has_all(row.routes));
+        let is_meant = |name: &str| nearest(name, rows()).is_some_and(|row| row.name == "url");
         let mut unknown = fields.unknown.iter();
         return Err(match unknown.find(|unknown| is_meant(&unknown.path)) {
             Some(other) => {

@@ -179,6 +179,13 @@ pub fn shown_request(stored: &str, pipeline: Option<Pipeline>, left_out: &Omitte
     let missing_secrets = missing(&object);
     hide_webhooks(&mut object);
     without_marks(&mut object);
+    // Only a batch is stored without a URL of its own.
+    if !object.contains_key("url")
+        && let Some(Value::Array(urls)) = object.get("urls")
+    {
+        let count = url_count(urls.len(), 0);
+        object.insert("urls".to_owned(), count.into());
+    }
     if pipeline == Some(Pipeline::CrawlText)
         && let Some(Value::String(text)) = object.get_mut(TEXT)
         && text.starts_with(LISTED)

@@ -5,8 +5,10 @@ use serde_json::Value;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{Catalog, PagePlan, RefusedPage};
 
-use super::crawl::crawl_request;
+use super::batch::batch_request;
+use super::crawl::{CrawlRequest, crawl_request};
 use super::defaults::{PlanContext, RequestDefaults};
+use super::error::RequestError;
 use super::pages::scrape_plan;
 use super::verb::Verb;
 
@@ -26,7 +28,23 @@ pub fn plan(
     scrape_plan(request.to_string().as_bytes(), Verb::Scrape, context).map(|plan| plan.pages)
 }
 
-/// The plan of a stored crawl request. `verb` is `crawl`, `links` or the name of a pipeline.
+/// The crawls of a request body, or its batch.
+///
+/// # Errors
+/// See [`RequestError`].
+pub fn runs(
+    body: &[u8],
+    verb: Verb,
+    context: PlanContext<'_>,
+) -> Result<CrawlRequest, RequestError> {
+    match verb {
+        Verb::Batch => batch_request(body, context),
+        _ => crawl_request(body, verb, context),
+    }
+}
+
+/// The plan of a stored crawl request. `verb` is `crawl`, `links`, `batch` or the name of a
+/// pipeline.
 ///
 /// # Errors
 /// A text that names the wrong parameter.
@@ -38,7 +56,7 @@ pub fn crawl_plan(
 ) -> Result<CrawlPlan, String> {
     let context = PlanContext { catalog, defaults };
     let verb = Verb::named(verb).ok_or_else(|| format!("`{verb}` is not a kind of crawl"))?;
-    let request = crawl_request(request.as_bytes(), verb, context);
+    let request = runs(request.as_bytes(), verb, context);
     let mut crawls = request.map_err(|error| error.to_string())?.crawls;
     match (crawls.pop(), crawls.is_empty()) {
         (Some(crawl), true) => Ok(crawl.plan),

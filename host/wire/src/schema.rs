@@ -69,6 +69,11 @@ const REQUESTS: [Request; 13] = [
         r#"{"url": "https://example.com", "limit": 1}"#,
     ),
     request(
+        "BatchRequest",
+        Route::Batch,
+        r#"{"urls": ["https://example.com", {"url": "https://example.org", "return_format": "text"}], "return_format": "markdown"}"#,
+    ),
+    request(
         "MapRequest",
         Route::Map,
         r#"{"url": "https://example.com", "query": "install", "limit": 100}"#,

@@ -11,6 +11,8 @@ pub enum Verb {
     Links,
     /// The URLs of a site.
     Map,
+    /// Listed pages in the requested formats.
+    Batch,
     /// Screenshots of pages.
     Screenshot,
     /// Pages in the requested formats, through a browser and the strongest proxy pool.
@@ -26,6 +28,7 @@ impl Verb {
             Self::Scrape => "crawl",
             Self::Links => "links",
             Self::Map => "map",
+            Self::Batch => "batch",
             Self::Screenshot => "screenshot",
             Self::Unblocker => "unblocker",
             Self::Pipeline(pipeline) => pipeline.name(),
@@ -34,7 +37,7 @@ impl Verb {
 
     /// The verb of a stored crawl.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Scrape, Self::Links]
+        [Self::Scrape, Self::Links, Self::Batch]
             .into_iter()
             .find(|verb| verb.name() == name)
             .or_else(|| Pipeline::named(name).map(Self::Pipeline))

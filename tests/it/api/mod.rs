@@ -18,6 +18,8 @@ struct Api {
     document: Value,
     /// A finished crawl of the account.
     crawl: String,
+    /// A finished batch of the account.
+    batch: String,
     /// Prefixes of two more keys of the account: one for its owner and one for the operator to
     /// revoke.
     keys: [String; 2],
@@ -66,11 +68,16 @@ impl Api {
         let crawl = started["id"].as_str().expect("an id").to_owned();
         let time_max = std::time::Duration::from_secs(60);
         app.crawl_ended(&crawl, time_max).await;
+        let pages = json!({"urls": ["http://sample.trawl.test/"], "run_in_background": true});
+        let started = app.post("/batch", &[], &pages).await.json();
+        let batch = started["id"].as_str().expect("an id").to_owned();
+        app.batch_ended(&batch, time_max).await;
         Self {
             app,
             operator,
             document,
             crawl,
+            batch,
             keys,
         }
     }
@@ -99,11 +106,12 @@ impl Api {
         for parameter in parameters.into_iter().flatten() {
             let parameter = self.resolved(parameter);
             let name = parameter["name"].as_str().expect("a name");
-            let value = match (path.starts_with("/crawl/"), name) {
-                (true, "id") => self.crawl.as_str(),
-                (_, "account") => "caller",
-                (_, "prefix") if path.starts_with("/account/") => self.keys[0].as_str(),
-                (_, "prefix") => self.keys[1].as_str(),
+            let value = match name {
+                "id" if path.starts_with("/crawl/") => self.crawl.as_str(),
+                "id" if path.starts_with("/batch/") => self.batch.as_str(),
+                "account" => "caller",
+                "prefix" if path.starts_with("/account/") => self.keys[0].as_str(),
+                "prefix" => self.keys[1].as_str(),
                 _ => parameter["example"].as_str().unwrap_or_default(),
             };
             filled = filled.replace(&format!("{{{name}}}"), value);
@@ -163,6 +171,11 @@ impl Operation<'_> {
 
     fn has_body(&self) -> bool {
         self.description["requestBody"].is_object()
+    }
+
+    /// Whether its path names a crawl or a batch.
+    fn names_run(&self) -> bool {
+        self.path.contains("/crawl/") || self.path.contains("/batch/")
     }
 
     /// The name for messages, such as `POST /scrape`.

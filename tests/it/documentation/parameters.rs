@@ -11,7 +11,7 @@ use trawl_plan::{Needs, Pipeline};
 use trawl_tests::{Caller, FakeSite, ModelServer, ScriptedReply, TestApp, WatchedBrowser, World};
 
 /// The routes, those first on which most parameters are.
-const ROUTES: [(Route, &str); 10] = [
+const ROUTES: [(Route, &str); 11] = [
     (Route::Scrape, "/scrape"),
     (Route::Crawl, "/crawl"),
     (Route::Transform, "/transform"),
@@ -28,6 +28,7 @@ const ROUTES: [(Route, &str); 10] = [
     ),
     (Route::Pipeline(Pipeline::CrawlText), "/pipeline/crawl-text"),
     (Route::Map, "/map"),
+    (Route::Batch, "/batch"),
 ];
 /// Requests in flight.
 const AT_ONCE: usize = 4;
@@ -204,6 +205,7 @@ impl Everything {
         let mut body = match route {
             Route::Transform => json!({"data": [{"html": "<p>Hello</p>"}]}),
             Route::Pipeline(Pipeline::CrawlText) => json!({ "text": page }),
+            Route::Batch => json!({ "urls": [page] }),
             _ => json!({ "url": page }),
         };
         if route != Route::Map {

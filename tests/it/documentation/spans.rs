@@ -6,7 +6,8 @@ use trawl_plan::Ignored;
 use trawl_plugins::{Plugins, PluginsConfig, Registry};
 use trawl_tests::{World, run_program};
 use trawl_wire::{
-    PlanContext, RequestDefaults, Verb, crawl_request, map_request, scrape_plan, transform_plan,
+    PlanContext, RequestDefaults, Verb, batch_request, crawl_request, map_request, scrape_plan,
+    transform_plan,
 };
 
 use super::{PAGES, blocks};
@@ -134,6 +135,14 @@ fn planned(request: &Value, registry: &Registry) -> Option<Result<Ignored, Strin
     if is_of(Route::Map) {
         let body = add("url", json!("http://sample.trawl.test/"));
         let plan = map_request(body.as_bytes(), context);
+        return Some(
+            plan.map(|plan| plan.ignored)
+                .map_err(|error| error.to_string()),
+        );
+    }
+    if is_of(Route::Batch) {
+        let body = add("urls", json!(["http://sample.trawl.test/"]));
+        let plan = batch_request(body.as_bytes(), context);
         return Some(
             plan.map(|plan| plan.ignored)
                 .map_err(|error| error.to_string()),

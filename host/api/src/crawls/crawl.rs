@@ -8,20 +8,17 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_crawl::CrawlView;
-use trawl_model::memory::Held;
-use trawl_store::CrawlState;
+use trawl_store::CrawlKinds;
 use trawl_wire::Verb;
 
+use super::named::Named;
 use super::start;
 use super::status::CrawlStatus;
 use crate::Api;
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
-use crate::http::format::ResponseFormat;
 use crate::http::params::Path;
-use crate::http::request::{ApiRequest, serve};
-use crate::http::stream::holding;
+use crate::http::request::serve;
 
 #[utoipa::path(
     post,
@@ -66,8 +63,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let view = api.rooms.crawls.show(&account.id, &id).await?;
-    shown(&api, ResponseFormat::of(&headers), view).await
+    named(api, account, id).show(&headers).await
 }
 
 #[utoipa::path(
@@ -87,8 +83,7 @@ pub(crate) async fn stop(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let view = api.rooms.crawls.cancel(&account.id, &id).await?;
-    shown(&api, ResponseFormat::of(&headers), view).await
+    named(api, account, id).stop(&headers).await
 }
 
 #[utoipa::path(
@@ -115,54 +110,14 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let shared = api.clone();
-    let work = |request: ApiRequest| async move {
-        let crawls = &shared.rooms.crawls;
-        let view = crawls.show(&request.account.id, &id).await?;
-        let stored = crawls.request(&view).await?;
-        let complete = move |request: &ApiRequest| with_secrets(&view, stored, &request.body);
-        let (complete, request) = request.planned(complete).await?;
-        let resumed = crawls.resume(&request.account.id, &id, complete);
-        shown(&shared, request.format, resumed.await?).await
-    };
-    serve(&api, account, request, BODY_BYTES_MAX, work).await
+    named(api, account, id).resume(request).await
 }
 
-/// The response with the state of a crawl. A long request of it is made ready where that delays no
-/// other request.
-async fn shown(api: &Api, format: ResponseFormat, view: CrawlView) -> Result<Response, ApiError> {
-    let stored = api.rooms.crawls.request(&view).await?;
-    let (account, n_bytes) = (view.record.account.clone(), stored.len());
-    let show = move || {
-        let (stored, lease) = stored.into_parts();
-        let response = format.object(&CrawlStatus::new(view, &stored));
-        response.map(|response| holding(response, lease))
-    };
-    api.planning.work(&account, n_bytes, show).await?
-}
-
-/// The stored request of a crawl with the secrets of a body.
-fn with_secrets(
-    view: &CrawlView,
-    stored: Held<String>,
-    body: &[u8],
-) -> Result<Held<String>, ApiError> {
-    // Decision D261.
-    let sent: &[u8] = match body.trim_ascii() {
-        b"" => b"{}",
-        sent => sent,
-    };
-    match trawl_wire::with_secrets(&stored, view.record.needs_secrets, sent) {
-        // A crawl that does not wait cannot be resumed, whatever secrets were sent.
-        Err(_) if view.progress.state != CrawlState::Parked && is_object(sent) => Ok(stored),
-        complete => {
-            let complete = complete?;
-            let (_, lease) = stored.into_parts();
-            Ok(lease.hold(complete))
-        }
+fn named(api: Api, account: Arc<Account>, id: String) -> Named {
+    Named {
+        api,
+        account,
+        kinds: CrawlKinds::Crawls,
+        id,
     }
-}
-
-fn is_object(body: &[u8]) -> bool {
-    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(body).is_ok()
 }

@@ -1,4 +1,4 @@
-//! `GET /crawl`: the crawls of an account.
+//! `GET /crawl`: the crawls of an account. `GET /batch` lists its batches.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use trawl_billing::Account;
 use trawl_model::memory::MemoryShare;
-use trawl_store::CrawlSummary;
+use trawl_store::{CrawlKinds, CrawlSummary};
 use trawl_wire::dollars;
 
 use super::status::stop_reason;
@@ -34,10 +34,10 @@ pub(crate) struct ListedCrawl {
 /// What lists show of a crawl.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CrawlFigures {
-    /// Its seed, or several with commas between them; of a request with more than 4,096 bytes the
-    /// first URL, null until the crawl runs.
+    /// Its seed, or several with commas between them; of a batch, and of a request with more than
+    /// 4,096 bytes, the first URL, null until it runs.
     url: Option<String>,
-    /// `crawl`, `links` or the name of a pipeline.
+    /// `crawl`, `links`, `batch` or the name of a pipeline.
     verb: String,
     /// `queued`, `running`, `parked` or `ended`.
     state: &'static str,
@@ -111,10 +111,29 @@ pub(crate) async fn list(
     Query(paging): Query<LongPaging>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    listed(
+        &api,
+        (&*account, &memory),
+        CrawlKinds::Crawls,
+        paging,
+        &headers,
+    )
+    .await
+}
+
+/// A page of the crawls of these kinds.
+pub(super) async fn listed(
+    api: &Api,
+    (account, memory): (&Account, &MemoryShare),
+    kinds: CrawlKinds,
+    paging: LongPaging,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let range = paging.range()?;
     let _permit = api.queries.take(&account.id).await?;
-    let mut lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
-    let found = api.rooms.store.crawl_rows(&account.id, range).await?;
+    let mut lease = memory_for(memory, range.limit, ROW_BYTES_LIKELY).await?;
+    let store = &api.rooms.store;
+    let found = store.crawl_rows(&account.id, kinds, range).await?;
     let page = Page::of(found, &mut lease, ListedCrawl::from);
-    ResponseFormat::of(&headers).held_object(&page, lease)
+    ResponseFormat::of(headers).held_object(&page, lease)
 }

@@ -14,8 +14,9 @@ use utoipa::{IntoParams, ToSchema};
 use trawl_billing::Account;
 use trawl_model::memory::MemoryShare;
 use trawl_model::{UrlRow, UrlState};
-use trawl_store::RowBytes;
+use trawl_store::{CrawlKinds, RowBytes};
 
+use super::named::Named;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -52,8 +53,11 @@ pub(crate) struct Skipped {
     /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full`, `stopped`,
     /// `trap` or `host_limit`.
     reason: &'static str,
-    /// Hops from the seed URL.
+    /// Hops from the seed URL; always 0 in a batch.
     depth: u16,
+    /// Index of the page in the request of a batch, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
     /// Where it redirects to, if it was skipped for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     redirects_to: Option<String>,
@@ -78,18 +82,37 @@ pub(crate) async fn skipped(
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    let named = Named {
+        api,
+        account,
+        kinds: CrawlKinds::Crawls,
+        id,
+    };
+    skipped_of(named, &memory, query, &headers).await
+}
+
+/// The skipped URLs of what a path names.
+pub(super) async fn skipped_of(
+    named: Named,
+    memory: &MemoryShare,
+    query: SkippedQuery,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let count_max = query.limit.map(|limit| checked_limit(limit, SKIPPED_MAX));
     let count_max = count_max.transpose()?.unwrap_or(SKIPPED_DEFAULT);
     let cursor = query.cursor.map(Unsigned::saturated);
+    let (api, account) = (&named.api, &named.account);
     let _permit = api.queries.take(&account.id).await?;
-    let mut lease = memory_for(&memory, count_max, URL_BYTES_LIKELY).await?;
+    named.check().await?;
+    let mut lease = memory_for(memory, count_max, URL_BYTES_LIKELY).await?;
     let rows = api
         .rooms
         .crawls
-        .skipped(&account.id, &id, cursor, count_max)
+        .skipped(&account.id, &named.id, cursor, count_max)
         .await?;
     cover(&mut lease, rows.iter().map(UrlRow::bytes).sum());
     let next = rows.last().map(|row| row.n).or(cursor);
+    let is_batch = named.kinds == CrawlKinds::Batches;
     let skipped = rows.into_iter().filter_map(|row| {
         let UrlState::Skipped(reason) = row.state else {
             return None;
@@ -98,11 +121,13 @@ pub(crate) async fn skipped(
             url: row.url,
             reason: reason.name(),
             depth: row.depth,
+            // The number of a page of a batch is its index.
+            index: is_batch.then_some(row.n),
             redirects_to: row.target,
         };
         serde_json::to_vec(&skipped).ok().map(Bytes::from)
     });
-    let format = ResponseFormat::of(&headers);
+    let format = ResponseFormat::of(headers);
     let skipped: Vec<Bytes> = skipped.collect();
     lease.record(skipped.iter().map(Bytes::len).sum());
     let entries = stream::iter(skipped).map(Ok);

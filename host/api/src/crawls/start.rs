@@ -15,7 +15,7 @@ use trawl_plan::Ignored;
 use trawl_plan::address::Receiver as WebhookReceiver;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
-use trawl_wire::{CrawlRequest, PlanContext, Verb, crawl_request};
+use trawl_wire::{CrawlRequest, PlanContext, Verb, runs};
 
 use crate::Service;
 use crate::http::error::ApiError;
@@ -38,7 +38,7 @@ pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedCrawls, Ap
         catalog: &catalog,
         defaults: request.defaults(),
     };
-    let crawls = crawl_request(&request.body, verb, context)?;
+    let crawls = runs(&request.body, verb, context)?;
     Ok(PlannedCrawls {
         registry: snapshot.registry,
         crawls,

@@ -17,9 +17,10 @@ use utoipa::IntoParams;
 
 use trawl_billing::Account;
 use trawl_crawl::{CrawlError, StoredPages};
-use trawl_store::{CrawlState, StoreError};
+use trawl_store::{CrawlKinds, CrawlState, StoreError};
 use trawl_wire::PageEntry;
 
+use super::named::Named;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -74,11 +75,30 @@ pub(crate) async fn stored_pages(
     Query(query): Query<PagesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let format = ResponseFormat::of(&headers);
+    let named = Named {
+        api,
+        account,
+        kinds: CrawlKinds::Crawls,
+        id,
+    };
+    pages_of(named, query, &headers).await
+}
+
+/// The stored pages of what a path names.
+pub(super) async fn pages_of(
+    named: Named,
+    query: PagesQuery,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let format = ResponseFormat::of(headers);
     let count_max = query.limit.map(|limit| checked_limit(limit, PAGES_MAX));
     let count_max = count_max.transpose()?;
-    let permit = api.queries.take(&account.id).await?;
+    let permit = named.api.queries.take(&named.account.id).await?;
     // Looked up before the response starts, so that an unknown crawl is a 404.
+    named.check().await?;
+    let Named {
+        api, account, id, ..
+    } = named;
     let pages = api
         .rooms
         .crawls

@@ -10,7 +10,7 @@ use axum::response::Response;
 use trawl_billing::{Account, AccountId};
 use trawl_control::Reply;
 use trawl_model::memory::{MemoryLease, MemoryShare};
-use trawl_store::PageRange;
+use trawl_store::{CrawlKinds, PageRange};
 
 use super::rows::Row;
 use crate::Api;
@@ -81,7 +81,7 @@ async fn read(
             Page::of(found, lease, |row| Row::CrawlLog(row.into()))
         }
         "crawl_state" => {
-            let found = records.crawl_rows(account, range).await?;
+            let found = records.crawl_rows(account, CrawlKinds::All, range).await?;
             Page::of(found, lease, |row| Row::CrawlState(row.into()))
         }
         "pages" => {

@@ -30,6 +30,9 @@ pub(crate) const KEY_HAS_BUDGET: &str = "the key of this request has a monthly b
 /// That the account has no such crawl.
 pub(crate) const NO_CRAWL: &str =
     "no crawl has this id, or it ended more than 7 days ago: `GET /crawl` lists the crawls";
+/// That the account has no such batch.
+pub(crate) const NO_BATCH: &str =
+    "no batch has this id, or it ended more than 7 days ago: `GET /batch` lists the batches";
 /// All that is said of a bug or of a store that failed.
 pub(crate) const INTERNAL: &str = "internal error, the request was not completed: try again; if it \
                                    repeats, tell the operator the `X-Request-Id`";

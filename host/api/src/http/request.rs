@@ -118,7 +118,8 @@ pub(crate) async fn receive(
     let is_complete = if path.starts_with("/fetch/") {
         request.body().is_end_stream()
     } else {
-        path.starts_with("/crawl/") && body::is_absent(&request)
+        let is_resumed = path.starts_with("/crawl/") || path.starts_with("/batch/");
+        is_resumed && body::is_absent(&request)
     };
     if *request.method() != Method::GET && !is_complete {
         body::require_json(request.headers())?;

@@ -20,7 +20,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, list, map, skipped, stored_pages};
+use crate::crawls::{batch, crawl, links, list, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -55,6 +55,13 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
         stored_pages::stored_pages,
         skipped::skipped,
         crawl::resume,
+        batch::batch,
+        batch::list,
+        batch::show,
+        batch::stop,
+        batch::pages,
+        batch::skipped,
+        batch::resume,
         transform::transform,
         pipeline::extract_contacts,
         pipeline::extract_qa,

@@ -7,7 +7,7 @@ const SILENT: [&str; 1] = ["pipeline"];
 /// Parameters that are said, since a path without them is there, too.
 const SAID: [&str; 1] = ["{url}"];
 /// Words that read the list of all when they end a path.
-const LISTED: [&str; 1] = ["crawl"];
+const LISTED: [&str; 2] = ["crawl", "batch"];
 /// What is made anew rather than added.
 const RENEWED: [&str; 1] = ["webhook_secret"];
 
@@ -28,7 +28,7 @@ pub(super) fn operation_id(method: &str, path: &str) -> String {
             .is_some_and(|next| next.starts_with('{') && !SAID.contains(next));
         let mut said = word(segment, has_parameter);
         if method == "get" && at + 1 == segments.len() && LISTED.contains(segment) {
-            said.push('s');
+            said.push_str(if said.ends_with("ch") { "es" } else { "s" });
         }
         words.push(said);
     }
@@ -80,6 +80,8 @@ mod tests {
         check("post", "/pipeline/extract-contacts", "extract_contacts");
         check("get", "/crawl/{id}", "get_crawl");
         check("get", "/crawl", "get_crawls");
+        check("get", "/batch", "get_batches");
+        check("post", "/batch/{id}/resume", "resume_batch");
         check("post", "/crawl", "crawl");
         check("delete", "/crawl/{id}", "delete_crawl");
         check("get", "/crawl/{id}/pages", "get_crawl_pages");

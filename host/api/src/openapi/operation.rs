@@ -5,13 +5,14 @@ use serde_json::Value;
 use crate::http::drain::MONITORING;
 
 /// Endpoints that crawl, without their version and plan.
-const CRAWLING: [&str; 2] = ["/crawl", "/links"];
+const CRAWLING: [&str; 3] = ["/crawl", "/links", "/batch"];
 
 /// Operations of whose request object every field may be missing.
-const WITHOUT_BODY: [(&str, &str); 3] = [
+const WITHOUT_BODY: [(&str, &str); 4] = [
     ("post", "/account/keys"),
     ("post", "/admin/accounts/{account}/keys"),
     ("post", "/crawl/{id}/resume"),
+    ("post", "/batch/{id}/resume"),
 ];
 
 /// One operation.
@@ -96,6 +97,11 @@ impl<'a> Operation<'a> {
         self.path.contains("/crawl/{id}")
     }
 
+    /// Whether its path names a batch.
+    pub(super) fn names_batch(&self) -> bool {
+        self.path.contains("/batch/{id}")
+    }
+
     /// Whether its path names an account.
     pub(super) fn names_account(&self) -> bool {
         self.path.contains("{account}")
@@ -138,8 +144,8 @@ pub(super) const TAGS: [Tag; 8] = [
     },
     Tag {
         name: "crawls",
-        description: "Crawls: starting them, their state, their pages. Maps of sites.",
-        segments: &["crawl", "links", "map"],
+        description: "Crawls and batches: starting them, their state, their pages. Maps of sites.",
+        segments: &["crawl", "links", "batch", "map"],
     },
     Tag {
         name: "unlimited",

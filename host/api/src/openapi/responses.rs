@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
-use crate::http::error::{INTERNAL, KEY_HAS_BUDGET, NO_CRAWL, SHUTTING_DOWN};
+use crate::http::error::{INTERNAL, KEY_HAS_BUDGET, NO_BATCH, NO_CRAWL, SHUTTING_DOWN};
 use crate::http::problem::PROBLEM;
 
 const JSON: &str = "application/json";
@@ -79,6 +79,9 @@ const CHANGES_ACCOUNT: [Shared; 1] = [shared(
 /// Errors of endpoints whose path names a crawl.
 const OF_CRAWL: [Shared; 1] = [shared("404", "The account has no such crawl", NO_CRAWL)];
 
+/// Errors of endpoints whose path names a batch.
+const OF_BATCH: [Shared; 1] = [shared("404", "The account has no such batch", NO_BATCH)];
+
 /// Errors of endpoints with a rate limit.
 const LIMITED: [Shared; 1] = [shared(
     "429",
@@ -147,7 +150,7 @@ const WITH_PARAMETERS: [Shared; 1] = [shared(
 
 /// Adds the errors that an operation does not document itself, and an example to each.
 pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, Value>) {
-    let lists: [(bool, &[Shared]); 12] = [
+    let lists: [(bool, &[Shared]); 13] = [
         (true, &COMMON),
         (!operation.is_monitoring(), &CLOSING),
         (operation.has_parameters, &WITH_PARAMETERS),
@@ -156,6 +159,7 @@ pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, 
         (operation.names_account(), &OF_ACCOUNT),
         (operation.changes_account(), &CHANGES_ACCOUNT),
         (operation.names_crawl(), &OF_CRAWL),
+        (operation.names_batch(), &OF_BATCH),
         (operation.is_limited, &LIMITED),
         (operation.has_body, &WITH_BODY),
         (operation.is_work(), &WORK),
@@ -264,7 +268,8 @@ pub(super) fn add_headers(operation: &Operation<'_>, status: &str, response: &mu
         headers.sometimes("Idempotency-Replayed", text);
     }
     if operation.starts_crawls() && is_success {
-        let text = "Ids of the crawls that the request started, separated by commas";
+        let text =
+            "Ids of the crawls that the request started, separated by commas, or of the batch";
         headers.sometimes("X-Crawl-Id", text);
     }
     headers.add_to(response);

@@ -104,6 +104,7 @@ fn value(field: &EventField) -> Value {
     let mut schema = match field.value {
         FieldType::Text => json!({"type": "string"}),
         FieldType::Integer => json!({"type": "integer"}),
+        FieldType::Integers => json!({"type": "array", "items": {"type": "integer"}}),
         FieldType::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
         FieldType::Content => json!({}),
     };

@@ -206,6 +206,8 @@ async fn a_query_parameter_that_an_endpoint_does_not_have_is_refused_by_name() {
         "/transform",
         "/pipeline/label",
         "/crawl/abc/resume",
+        "/batch",
+        "/batch/abc/resume",
         "/account/keys",
         "/account/webhook-secret",
     ] {
@@ -231,6 +233,9 @@ async fn a_query_parameter_that_an_endpoint_does_not_have_is_refused_by_name() {
         "/crawl",
         "/crawl/abc/pages",
         "/crawl/abc/skipped",
+        "/batch",
+        "/batch/abc/pages",
+        "/batch/abc/skipped",
     ] {
         let response = server.get(&format!("{path}?limt=3")).await;
         check(&response, 400, "limt: unknown field `limt`");
@@ -256,6 +261,9 @@ async fn a_list_without_room_for_an_item_is_refused() {
         ("/crawl/abc/pages", 10_000),
         ("/crawl/abc/pages?follow=true", 10_000),
         ("/crawl/abc/skipped", 100_000),
+        ("/batch", 1_000),
+        ("/batch/abc/pages", 10_000),
+        ("/batch/abc/skipped", 100_000),
     ] {
         let separator = if path.contains('?') { '&' } else { '?' };
         let of = |limit: &str| format!("{path}{separator}limit={limit}");
@@ -293,6 +301,8 @@ async fn a_post_whose_fields_are_optional_needs_no_body() {
     }
     let resumed = bare("POST", "/crawl/abc/resume").await;
     check(&resumed, 404, "no crawl has this id");
+    let resumed = bare("POST", "/batch/abc/resume").await;
+    check(&resumed, 404, "no batch has this id");
     // What is required is missing as in an empty object, and a PUT has to say what it stores.
     check(&bare("POST", "/scrape").await, 415, "application/json");
     check(
@@ -321,6 +331,9 @@ async fn unimplemented_endpoints_say_so() {
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
         check(&server.get(path).await, 404, "no crawl has this id");
+    }
+    for path in ["/batch/abc", "/batch/abc/pages", "/batch/abc/skipped"] {
+        check(&server.get(path).await, 404, "no batch has this id");
     }
     let response = server.post("/ai/scrape", "{}").await;
     check(&response, 402, "ai_subscription_required");

@@ -49,8 +49,8 @@ impl Frontier {
             self.move_to(n, UrlStatus::Leased);
             self.take(n);
             self.hosts.start(scope::host(self.table.url(n)));
-            match Url::parse(self.table.url(n)) {
-                Ok(url) => {
+            match self.url_to_fetch(n) {
+                Some(url) => {
                     return Lease::Page(Leased {
                         n,
                         url,
@@ -58,9 +58,17 @@ impl Frontier {
                         has_no_sitemap: self.without_sitemap == Some(n),
                     });
                 }
-                Err(_) => self.skip(n, SkipReason::Scheme),
+                None => self.skip(n, SkipReason::Scheme),
             }
         }
+    }
+
+    /// The URL of a page. What a batch lists may be no URL: then it is this one, of which nothing is
+    /// fetched, and the plan of the page says what it is.
+    fn url_to_fetch(&self, n: u32) -> Option<Url> {
+        let url = Url::parse(self.table.url(n)).ok();
+        let is_listed = || self.is_of_batch();
+        url.or_else(|| Url::parse("about:blank").ok().filter(|_| is_listed()))
     }
 
     /// Completes a page that was fetched, even if that failed, and adds its links. With

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use url::Url;
 
 use trawl_model::{SkipReason, UrlRow};
+use trawl_plan::BatchPlan;
 use trawl_plan::crawl::CrawlPlan;
 
 use super::scope::normal;
@@ -22,6 +23,9 @@ impl Frontier {
     pub(crate) fn add_seeds(&mut self) {
         if self.plan.sitemap.only {
             return;
+        }
+        if let Some(batch) = self.plan.batch.clone() {
+            return self.add_batch(&batch);
         }
         let seed = normal(&self.plan.seed.url);
         let named = self.plan.named.clone();
@@ -56,6 +60,25 @@ impl Frontier {
         }
         // Fits: the table numbers URLs with 32 bits.
         self.n_seeds = self.table.len() as u32;
+    }
+
+    /// Adds the pages of a batch: the row of each has its index, also where two have one URL. What
+    /// is listed again is no page of its own.
+    fn add_batch(&mut self, batch: &BatchPlan) {
+        for page in &batch.pages {
+            let status = match page.original {
+                None => UrlStatus::Waiting,
+                Some(_) => UrlStatus::Skipped(SkipReason::Duplicate),
+            };
+            self.insert(page.url(), 0, status);
+        }
+        // Fits: a request has far fewer.
+        self.n_seeds = self.table.len() as u32;
+    }
+
+    /// Whether the pages are those of a batch.
+    pub(crate) fn is_of_batch(&self) -> bool {
+        self.plan.batch.is_some()
     }
 
     /// The frontier from its stored rows, in the order of their numbers. Pages that were in flight

@@ -15,6 +15,7 @@ use trawl_plan::{Allowance, Prefer};
 use super::scope::{Scope, Screened};
 use super::{Frontier, Lease, Leased, seeds};
 
+mod batches;
 mod folding;
 mod hosts;
 mod preferred;
@@ -24,6 +25,7 @@ pub(crate) fn plan(seed: &str) -> CrawlPlan {
         seed: page_plan(seed),
         roots: Vec::new(),
         named: None,
+        batch: None,
         limit: None,
         depth: 25,
         budget: Vec::new(),

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::outcome::BatchPlace;
 use trawl_model::{Cause, Nanodollars, StopReason};
 use trawl_plan::address::Receiver;
 use trawl_store::{AccountId, OutboxRow};
@@ -38,6 +39,8 @@ pub struct FoundPage<'a> {
     pub status: u16,
     /// What went wrong with it, if it failed.
     pub cause: Option<Cause>,
+    /// Where the request of a batch names it.
+    pub place: Option<&'a BatchPlace>,
 }
 
 /// A crawl that ended, in events.
@@ -207,6 +210,12 @@ impl FoundPage<'_> {
         if let Some(cause) = self.cause {
             body["cause"] = cause.name().into();
         }
+        if let Some(place) = self.place {
+            body["index"] = place.index.into();
+            if !place.duplicates.is_empty() {
+                body["duplicates"] = json!(place.duplicates);
+            }
+        }
         Event {
             id: format!("{}:{}:{}", self.crawl_id, self.n, kind.name()),
             account: account.clone(),
@@ -279,6 +288,7 @@ mod tests {
         url: "https://a.example:8443/b/c?d#e",
         status: 200,
         cause: None,
+        place: None,
     };
 
     fn row(event: Event) -> (String, Value) {
@@ -311,8 +321,13 @@ mod tests {
     #[test]
     fn the_fields_of_events_are_described() {
         let (account, hook) = account_and_hook();
+        let place = BatchPlace {
+            index: 3,
+            duplicates: vec![4, 9],
+        };
         let page = FoundPage {
             cause: Some(Cause::Robots),
+            place: Some(&place),
             ..PAGE
         };
         let crawl = EndedCrawl {
@@ -345,12 +360,37 @@ mod tests {
                 let is_of_type = match field.value {
                     FieldType::Text => value.is_string(),
                     FieldType::Integer => value.is_u64(),
+                    FieldType::Integers => *value == json!([4, 9]),
                     FieldType::Texts => value.is_object(),
                     FieldType::Content => value == "text",
                 };
                 assert!(is_of_type, "{}: {value}", field.name);
             }
         }
+    }
+
+    #[test]
+    fn the_event_of_a_page_of_a_batch_says_where_its_request_names_it() {
+        let (account, hook) = account_and_hook();
+        let mut place = BatchPlace {
+            index: 3,
+            duplicates: vec![4],
+        };
+        let event = |place: &BatchPlace| {
+            let page = FoundPage {
+                place: Some(place),
+                ..PAGE
+            };
+            row(Event::find(&account, &hook, page, "x".into())).1
+        };
+        let body = event(&place);
+        assert_eq!(
+            (&body["index"], &body["duplicates"]),
+            (&json!(3), &json!([4]))
+        );
+        place.duplicates.clear();
+        let body = event(&place);
+        assert_eq!((&body["index"], body.get("duplicates")), (&json!(3), None));
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum FieldType {
     Text,
     /// A whole number.
     Integer,
+    /// A list of whole numbers.
+    Integers,
     /// An object whose values are strings.
     Texts,
     /// The content of a page: a string, a list, or an object by format.
@@ -54,7 +56,7 @@ const fn field(name: &'static str, value: FieldType, text: &'static str) -> Even
     }
 }
 
-const CRAWL_ID: EventField = field("crawl_id", FieldType::Text, "Id of the crawl");
+const CRAWL_ID: EventField = field("crawl_id", FieldType::Text, "Id of the crawl or the batch");
 const URL: EventField = field("url", FieldType::Text, "URL of the page");
 const STATUS: EventField = field("status_code", FieldType::Integer, "Status of the page");
 const DOMAIN: EventField = field("domain", FieldType::Text, "Host of the URL");
@@ -66,7 +68,20 @@ const CAUSE: EventField = EventField {
     is_always: false,
 };
 
-const FIND: [EventField; 7] = [
+const INDEX: EventField = EventField {
+    name: "index",
+    value: FieldType::Integer,
+    text: "Index of the page in the request of a batch, from 0",
+    is_always: false,
+};
+const DUPLICATES: EventField = EventField {
+    name: "duplicates",
+    value: FieldType::Integers,
+    text: "The further indices of the same page in the request of a batch, if there are any",
+    is_always: false,
+};
+
+const FIND: [EventField; 9] = [
     CRAWL_ID,
     URL,
     STATUS,
@@ -78,9 +93,11 @@ const FIND: [EventField; 7] = [
     DOMAIN,
     PATH,
     CAUSE,
+    INDEX,
+    DUPLICATES,
 ];
 
-const FIND_METADATA: [EventField; 7] = [
+const FIND_METADATA: [EventField; 9] = [
     CRAWL_ID,
     URL,
     STATUS,
@@ -92,6 +109,8 @@ const FIND_METADATA: [EventField; 7] = [
     DOMAIN,
     PATH,
     CAUSE,
+    INDEX,
+    DUPLICATES,
 ];
 
 const WEBSITE_STATUS: [EventField; 7] = [
@@ -141,9 +160,9 @@ impl EventKind {
     /// When it is sent.
     pub const fn summary(self) -> &'static str {
         match self {
-            Self::Find => "A page of a crawl, with its content",
-            Self::FindMetadata => "A page of a crawl, with its headers",
-            Self::WebsiteStatus => "A crawl ended",
+            Self::Find => "A page of a crawl or a batch, with its content",
+            Self::FindMetadata => "A page of a crawl or a batch, with its headers",
+            Self::WebsiteStatus => "A crawl or a batch ended",
             Self::CreditsDepleted => "The balance was used up during a crawl",
             Self::CreditsHalfDepleted => {
                 "The balance is half of what it was when the crawl started"

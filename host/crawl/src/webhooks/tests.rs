@@ -243,6 +243,7 @@ fn found_by(account: &AccountId, n: u64, hook: &address::Receiver) -> Event {
         url: "http://a.example/x",
         status: 200,
         cause: None,
+        place: None,
     };
     Event::find(account, hook, page, format!("page {n}").into())
 }

@@ -19,6 +19,9 @@ const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;
 const SITES: Routes = Routes::SITES;
 const MAP: Routes = Routes::MAP;
+const RUNS: Routes = Routes::RUNS;
+/// Those of which a batch shares the limits.
+const LIMITED: Routes = SITES.and(Routes::BATCH);
 /// These return the joined result, so they cannot run in the background.
 const JOINED: Routes = Routes::QA.and(Routes::FILTER_LINKS);
 /// The range of the number of pages in flight.
@@ -86,7 +89,7 @@ parameters! {
 
     limit: u64 = new(
         count("pages"),
-        SITES,
+        LIMITED,
         NOTHING,
         "Maximum number of pages, failed ones included; 0 means no limit. On `/map` of URLs, at \
          most 100,000.",
@@ -113,7 +116,7 @@ parameters! {
     .option(CommandOption::new("--depth", "N"));
     budget: BTreeMap<String, Option<u64>> = new(
         Shape::Map("path prefixes, or `*` (at most 1,000)", &count("pages")),
-        CRAWLS,
+        RUNS,
         NOTHING,
         "Maximum number of pages by path prefix. A page counts against every key that matches its \
          path; at most 32 keys may match one path.",
@@ -121,7 +124,7 @@ parameters! {
     .example("{\"/blog\": 20, \"*\": 100}");
     host_limit: u64 = new(
         count("pages"),
-        CRAWLS,
+        RUNS,
         NOTHING,
         "Maximum number of pages of one host, failed ones included; 0 means no limit.",
     )
@@ -130,9 +133,9 @@ parameters! {
     .example("50");
     max_credits_allowed: u64 = new(
         count("credits"),
-        CRAWLS,
+        RUNS,
         Needs::PAID,
-        "Maximum cost of the whole crawl; 10,000 credits are one dollar.",
+        "Maximum cost of the whole crawl or batch; 10,000 credits are one dollar.",
     )
     .default("no ceiling")
     .mistaken(&["max_credits", "max_cost"])
@@ -140,7 +143,7 @@ parameters! {
     .option(MAX_COST);
     delay: Millis = new(
         time::AT_MOST_A_MINUTE,
-        SITES,
+        LIMITED,
         NOTHING,
         "Minimum time between two requests to a host, at most 60 seconds; above 0 they are serial.",
     )
@@ -150,7 +153,7 @@ parameters! {
     .option(CommandOption::new("--delay", "MS"));
     concurrency_limit: u64 = new(
         Shape::Count(AT_ONCE),
-        CRAWLS,
+        RUNS,
         NOTHING,
         "Maximum number of pages in flight.",
     )
@@ -160,9 +163,9 @@ parameters! {
     .option(CommandOption::new("--concurrency", "N"));
     crawl_timeout: Seconds = new(
         time::SECONDS,
-        SITES,
+        LIMITED,
         NOTHING,
-        "Maximum duration of the whole crawl; 0 means no limit.",
+        "Maximum duration of the whole crawl or batch; 0 means no limit.",
     )
     .default("no limit; 60 s on `/map`, where it is at most 600 s")
     .example("{\"secs\": 600, \"nanos\": 0}");
@@ -295,19 +298,19 @@ parameters! {
             .default(""),
     );
     run_in_background: bool = switch(
-        CRAWLS.without(JOINED),
+        RUNS.without(JOINED),
         NOTHING,
-        "Returns the id of the crawl at once; the crawl runs in the background.",
+        "Returns the id of the crawl or batch at once; it runs in the background.",
     )
     .mistaken(&["background", "async"]);
     final_entry: bool = switch(
-        CRAWLS.without(JOINED),
+        RUNS.without(JOINED),
         NOTHING,
-        "Ends the stream of pages with an object that says why the crawl ended.",
+        "Ends the stream of pages with an object that says why the crawl or batch ended.",
     );
     webhooks | webhook: Map<String, Value> = new(
         Shape::Object(&WEBHOOKS),
-        CRAWLS,
+        RUNS,
         NOTHING,
         "Which events are sent, and where.",
     )

@@ -1,5 +1,6 @@
 //! The tables.
 
+mod batches;
 mod browser;
 mod crawls;
 mod outputs;
@@ -10,6 +11,7 @@ mod time;
 
 use super::row::Parameter;
 
+pub use batches::Batches;
 pub use browser::{Browser, Clip};
 pub use crawls::Crawls;
 pub use outputs::Outputs;
@@ -39,6 +41,10 @@ pub const GROUPS: &[Group] = &[
     Group {
         title: "Crawls",
         rows: Crawls::ROWS,
+    },
+    Group {
+        title: "Batches",
+        rows: Batches::ROWS,
     },
     Group {
         title: "Browser and screenshots",

@@ -20,8 +20,10 @@ const PAGES: Routes = Routes::PAGES;
 /// The URLs of `crawl-text` come from a text, and their hosts must not get the caller's headers and
 /// cookies.
 const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
+/// A batch has `urls`.
+const NAMED_BY_URL: Routes = NAMED.without(Routes::BATCH);
 /// `/screenshot` and `/unblocker` always use a browser.
-const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::SITES);
+const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::SITES).and(Routes::BATCH);
 
 const ENGINES: [Choice; 3] = choices(&fetching::ENGINES);
 const POOLS: [Choice; 3] = choices(&fetching::POOLS);
@@ -164,7 +166,7 @@ parameters! {
 
     url: String = new(
         Shape::Text(texts::URLS),
-        NAMED,
+        NAMED_BY_URL,
         NOTHING,
         "One URL, or several separated by commas: at most 10,000 pages, or 100 seeds of a crawl. \
          The default scheme is `https`. Several seeds form one crawl with one id, and its limits \

@@ -42,6 +42,8 @@ enum Command {
     Transform(transform::TransformArgs),
     /// Crawl a site to a file, a folder or a pipe; needs no server.
     Crawl(crawl::CrawlArgs),
+    /// Fetch the pages that a file lists to a file, a folder or a pipe; needs no server.
+    Batch(crawl::BatchArgs),
     /// List the URLs of a site without fetching its pages; needs no server.
     Map(map::MapArgs),
     /// Manage accounts: keys, top-ups, seats, statements.
@@ -89,6 +91,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Scrape(args) => runtime()?.block_on(scrape::run(args)),
         Command::Transform(args) => transform::run(args),
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
+        Command::Batch(args) => runtime()?.block_on(crawl::run_batch(args)),
         Command::Map(args) => runtime()?.block_on(map::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),

@@ -6,8 +6,8 @@ use trawl_model::{ContentHash, Nanodollars, SkipReason, StopReason, Terms, UrlRo
 
 use super::fixtures::{self, account};
 use crate::{
-    AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, CrawlsLeft,
-    LogPosition, PageContent, PageRange, PageRow, Progress,
+    AccountId, BATCH_VERB, CrawlCounts, CrawlKinds, CrawlRecord, CrawlState, CrawlStore,
+    CrawledPage, CrawlsLeft, LogPosition, PageContent, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
@@ -414,17 +414,65 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
     };
     assert_eq!(failed.rows, [expected]);
 
-    let crawls = store.crawl_rows(&id, range(1, 1)).await.expect("crawls");
+    let crawls = store
+        .crawl_rows(&id, CrawlKinds::All, range(1, 1))
+        .await
+        .expect("crawls");
     assert_eq!((crawls.rows[0].id.as_str(), crawls.count), ("c1", 2));
     assert_eq!(crawls.next, None);
-    let crawls = store.crawl_rows(&id, range(1, 0)).await.expect("crawls");
+    let crawls = store
+        .crawl_rows(&id, CrawlKinds::All, range(1, 0))
+        .await
+        .expect("crawls");
     let next = PageRange::after(9, crawls.next.expect("there are more"));
-    let crawls = store.crawl_rows(&id, next).await.expect("crawls");
+    let crawls = store
+        .crawl_rows(&id, CrawlKinds::All, next)
+        .await
+        .expect("crawls");
     assert_eq!((crawls.rows[0].id.as_str(), crawls.rows.len()), ("c1", 1));
     let none = store.page_rows(&other, false, range(9, 0)).await;
     assert_eq!(none.expect("none").count, 0);
-    let none = store.crawl_rows(&other, range(9, 0)).await;
+    let none = store.crawl_rows(&other, CrawlKinds::All, range(9, 0)).await;
     assert_eq!(none.expect("none").rows, []);
+}
+
+pub(crate) async fn batches_are_listed_apart(store: &dyn CrawlStore) {
+    let records: Vec<CrawlRecord> = (0..6)
+        .map(|n| CrawlRecord {
+            verb: match n % 3 {
+                0 => BATCH_VERB,
+                1 => "crawl",
+                _ => "label",
+            }
+            .to_owned(),
+            ..crawl(&format!("c{n}"), 10 + n)
+        })
+        .collect();
+    store.create_crawls(&records).await.expect("crawls");
+    let owner = account(1).id;
+    for (kinds, expected) in [
+        (CrawlKinds::All, "c5 c4 c3 c2 c1 c0"),
+        (CrawlKinds::Crawls, "c5 c4 c2 c1"),
+        (CrawlKinds::Batches, "c3 c0"),
+    ] {
+        let mut ids = Vec::new();
+        let mut next = PageRange::offset(1, 0);
+        loop {
+            let found = store.crawl_rows(&owner, kinds, next).await.expect("rows");
+            assert!(found.rows.iter().all(|row| kinds.have(&row.verb)));
+            ids.extend(found.rows.into_iter().map(|row| row.id));
+            assert_eq!(found.count, expected.split(' ').count() as u64, "{kinds:?}");
+            let Some(key) = found.next else { break };
+            next = PageRange::after(1, key);
+        }
+        assert_eq!(ids.join(" "), expected, "{kinds:?}");
+    }
+    let ended = store.end_crawl("c0", StopReason::Completed, Timestamp(20));
+    ended.await.expect("ended");
+    store.expire_crawls(Timestamp(30)).await.expect("expired");
+    let range = PageRange::offset(9, 0);
+    let left = store.crawl_rows(&owner, CrawlKinds::Batches, range).await;
+    assert_eq!(left.expect("rows").count, 1);
 }
 
 pub(crate) async fn the_crawls_of_the_last_process_are_ended_parked_or_left(
@@ -585,7 +633,9 @@ pub(crate) async fn crawls_are_listed_with_their_url(store: &dyn CrawlStore) {
     }
     let owner = account(1).id;
     let listed = async || {
-        let rows = store.crawl_rows(&owner, PageRange::offset(9, 0)).await;
+        let rows = store
+            .crawl_rows(&owner, CrawlKinds::All, PageRange::offset(9, 0))
+            .await;
         let rows = rows.expect("crawls").rows;
         rows.into_iter().map(|row| row.url).collect::<Vec<_>>()
     };

@@ -50,6 +50,7 @@ macro_rules! conformance {
                 a_crawl_is_read_back_in_every_state,
                 only_a_parked_crawl_is_queued_again,
                 an_ended_crawl_is_reopened_with_another_request,
+                batches_are_listed_apart,
                 the_crawls_of_the_last_process_are_ended_parked_or_left,
                 what_a_crawl_left_out_is_counted_with_its_bytes,
                 the_first_end_of_a_crawl_stays,

@@ -11,9 +11,9 @@ use super::records::{WITHOUT_REQUEST, record};
 use super::row::{begin, count_column, failed_to, signed};
 use super::{SqliteStore, crawl_progress, interrupted, lists};
 use crate::{
-    AccountId, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage,
-    FoundCrawl, Interrupted, PageContent, PageRange, PageRow, Progress, Rows, StoreError,
-    StoreFuture,
+    AccountId, CrawlKinds, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary,
+    CrawledPage, FoundCrawl, Interrupted, PageContent, PageRange, PageRow, Progress, Rows,
+    StoreError, StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
@@ -219,9 +219,10 @@ impl CrawlStore for SqliteStore {
     fn crawl_rows<'a>(
         &'a self,
         account: &'a AccountId,
+        kinds: CrawlKinds,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlSummary>> {
-        Box::pin(lists::crawls(self, account, range))
+        Box::pin(lists::crawls(self, account, kinds, range))
     }
 
     fn page_rows<'a>(

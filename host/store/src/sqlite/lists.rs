@@ -3,6 +3,7 @@
 //! shown are read: a crawl's request and an event's body may have megabytes. A short request is
 //! read for its URL.
 
+use sqlx::AssertSqlSafe;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteRow};
 
@@ -12,8 +13,8 @@ use trawl_model::clock::Timestamp;
 use super::row::{column, count_column, failed_to, signed};
 use super::{SqliteStore, records, totals};
 use crate::{
-    AccountId, AccountTotals, Contact, CrawlSummary, CrawledPage, EventSummary, PageRange,
-    PageStart, RowKey, Rows, StoreError,
+    AccountId, AccountTotals, Contact, CrawlKinds, CrawlSummary, CrawledPage, EventSummary,
+    PageRange, PageStart, RowKey, Rows, StoreError,
 };
 
 const READING: &str = "read a list";
@@ -81,33 +82,47 @@ impl List {
     }
 }
 
-/// Crawls of an account, newest first.
+/// Crawls of these kinds of an account, newest first.
 pub(super) async fn crawls(
     store: &SqliteStore,
     account: &AccountId,
+    kinds: CrawlKinds,
     range: PageRange,
 ) -> Result<Rows<CrawlSummary>, StoreError> {
     let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
-    let rows = sqlx::query(
+    // Written out, as in the partial indexes of schema version 14.
+    let of_kinds = match kinds {
+        CrawlKinds::All => "",
+        CrawlKinds::Crawls => "AND verb <> 'batch'",
+        CrawlKinds::Batches => "AND verb = 'batch'",
+    };
+    let sql = format!(
         "SELECT id, number, verb, in_background, state, stop, created, ended, n_pages, n_failed,
              n_bytes, spent,
              CASE WHEN octet_length(request) <= 4096 THEN
                  CASE WHEN json_valid(request) THEN CAST(json_extract(request, '$.url') AS TEXT) END
              END AS requested,
              (SELECT url FROM crawl_urls WHERE crawl = crawls.number AND n = 0) AS first_url
-         FROM crawls WHERE account = ? AND (created, number) < (?, ?)
-         ORDER BY created DESC, number DESC LIMIT ? OFFSET ?",
-    )
-    .bind(account.as_str())
-    .bind(list.after[0])
-    .bind(list.after[1])
-    .bind(list.n_read())
-    .bind(list.offset)
-    .fetch_all(&mut *list.connection)
-    .await
-    .map_err(failed_to(READING))?;
+         FROM crawls WHERE account = ? {of_kinds} AND (created, number) < (?, ?)
+         ORDER BY created DESC, number DESC LIMIT ? OFFSET ?"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(account.as_str())
+        .bind(list.after[0])
+        .bind(list.after[1])
+        .bind(list.n_read())
+        .bind(list.offset)
+        .fetch_all(&mut *list.connection)
+        .await
+        .map_err(failed_to(READING))?;
+    let totals = &list.totals;
+    let count = match kinds {
+        CrawlKinds::All => totals.n_crawls,
+        CrawlKinds::Crawls => totals.n_crawls.saturating_sub(totals.n_batches),
+        CrawlKinds::Batches => totals.n_batches,
+    };
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
-    list.page(rows, list.totals.n_crawls, key, records::listed)
+    list.page(rows, count, key, records::listed)
 }
 
 /// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the

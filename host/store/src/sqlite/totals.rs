@@ -31,6 +31,7 @@ pub(super) async fn of_account(
     };
     Ok(AccountTotals {
         n_crawls: count_column(&row, "n_crawls")?,
+        n_batches: count_column(&row, "n_batches")?,
         n_pages: count_column(&row, "n_pages")?,
         n_background_pages: count_column(&row, "n_background_pages")?,
         crawl_bytes: count_column(&row, "crawl_bytes")?,

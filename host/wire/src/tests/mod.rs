@@ -1,5 +1,6 @@
 //! Request bodies and the plans they become.
 
+mod batches;
 mod crawls;
 mod effects;
 mod refusals;

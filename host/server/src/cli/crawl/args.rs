@@ -1,16 +1,14 @@
 //! The options of `trawl crawl`, and the request that they stand for.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use trawl_parameters::Route;
+use trawl_wire::Verb;
 
-use super::super::engine_args::EngineArgs;
-use super::super::output_args::complete_format;
 use super::super::parameters::{
     CommandParameters, OptionList, Options, ParameterArgs, Request, section,
 };
+use super::work::{Work, WorkArgs, body};
 
 /// The parameters of the command.
 pub(super) const PARAMETERS: CommandParameters = CommandParameters {
@@ -59,21 +57,27 @@ pub(in crate::cli) struct CrawlArgs {
     options: Options<CrawlOptions>,
     #[command(flatten)]
     parameters: ParameterArgs,
-    /// Write page entries to this file, one JSON object per line.
-    #[arg(short, long, value_name = "FILE", conflicts_with = "dir")]
-    pub(super) output: Option<PathBuf>,
-    /// Write the content of each page to a file in this folder, with an index in `pages.jsonl`.
-    #[arg(long, value_name = "DIR")]
-    pub(super) dir: Option<PathBuf>,
-    /// Continue the crawl of this URL and output that was interrupted, or that ended at a cap in
-    /// the last 7 days. Its options stay, but for `--limit`, `--depth` and `--max-cost`.
-    #[arg(long, conflicts_with = "overwrite")]
-    pub(super) resume: bool,
-    /// Replace the file, or the index of the folder and the files of pages that it lists.
-    #[arg(long)]
-    pub(super) overwrite: bool,
     #[command(flatten)]
-    pub(super) engine: EngineArgs,
+    work: WorkArgs,
+}
+
+impl CrawlArgs {
+    /// The crawl of the URL.
+    ///
+    /// # Errors
+    /// Options contradict each other.
+    pub(super) fn work(self) -> anyhow::Result<Work> {
+        let request = request(&self)?;
+        let url = request.get("url").as_str().unwrap_or_default();
+        Ok(Work {
+            verb: Verb::Scrape,
+            route: PARAMETERS.route,
+            body: body(&self.work, &request),
+            key: url.to_owned(),
+            request,
+            args: self.work,
+        })
+    }
 }
 
 /// The parameters that were given, without what has no effect here.
@@ -84,21 +88,6 @@ pub(super) fn request(args: &CrawlArgs) -> anyhow::Result<Request> {
     let url = args.url.as_deref().map(Into::into);
     request.put_argument(PARAMETERS.argument, url)?;
     Ok(request)
-}
-
-/// The body of the request: what was given, and what holds for every crawl of the command line.
-pub(super) fn body(args: &CrawlArgs, request: &Request) -> Vec<u8> {
-    let mut request = Request {
-        object: request.object.clone(),
-        ..Request::default()
-    };
-    let is_image = complete_format(&mut request) && args.dir.is_some();
-    if is_image {
-        request.set_default("binary", true.into());
-    }
-    request.set_default("cache", false.into());
-    request.set_default("run_in_background", true.into());
-    request.body()
 }
 
 #[cfg(test)]
@@ -127,7 +116,7 @@ pub(super) mod tests {
     pub(in crate::cli::crawl) fn sent(words: &[&str]) -> (Request, Value) {
         let args = parsed(words).expect("options");
         let request = request(&args).expect("a request");
-        let body = serde_json::from_slice(&body(&args, &request)).expect("JSON");
+        let body = serde_json::from_slice(&body(&args.work, &request)).expect("JSON");
         (request, body)
     }
 

@@ -1,4 +1,5 @@
-//! `trawl crawl URL`: crawls a site to a file, a folder or a pipe, without a server.
+//! `trawl crawl URL` and `trawl batch FILE`: crawl a site, or fetch listed pages, to a file, a
+//! folder or a pipe, without a server.
 //!
 //! Runs the crawl of the server as a background crawl of this process and writes its pages as they
 //! come. Its state has a directory of its own until the crawl ends, so `--resume` continues an
@@ -6,6 +7,7 @@
 //! continues it.
 
 mod args;
+mod batch;
 mod continuation;
 mod follow;
 mod names;
@@ -13,6 +15,7 @@ mod output;
 mod progress;
 mod state;
 mod stored;
+mod work;
 
 use std::sync::Arc;
 
@@ -24,21 +27,21 @@ use trawl_crawl::{CrawlProgress, CrawlView, NewCrawl};
 use trawl_model::clock::Clock;
 use trawl_model::memory::Held;
 use trawl_model::{Nanodollars, Terms};
-use trawl_parameters::Route;
 use trawl_plan::address;
 use trawl_store::CrawlState;
-use trawl_wire::{PlanContext, Verb, crawl_request, with_secrets};
+use trawl_wire::{PlanContext, runs, with_secrets};
 
 use super::environment::{cache_folder, log_filter, state_folder};
 use super::parameters::{self, PageNotices, Request};
 use crate::app::{App, Paths};
 pub(super) use args::CrawlArgs;
-use args::{body, request};
+pub(super) use batch::BatchArgs;
 use follow::{Followed, Follower};
 use output::{Output, OutputEnd};
 use progress::Progress;
 use state::{Checkpoint, ResumeState};
 use stored::StoredOptions;
+use work::Work;
 
 /// The account that is charged. No real money is involved; the charges show what a server would
 /// bill.
@@ -46,20 +49,28 @@ const ACCOUNT: &str = "command line";
 /// Its balance: more than any crawl costs.
 const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOLLAR);
 
+/// Crawls a site.
 pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
+    run_to_end(args.work()?).await
+}
+
+/// Fetches listed pages.
+pub(super) async fn run_batch(args: BatchArgs) -> anyhow::Result<()> {
+    run_to_end(args.work()?).await
+}
+
+async fn run_to_end(work: Work) -> anyhow::Result<()> {
     // Logs would interfere with the progress line, so they are off unless RUST_LOG is set.
     if let Some(filter) = log_filter() {
         trawl_telemetry::start_logs(Some(&filter))?;
     }
-    let request = request(&args)?;
+    let args = &work.args;
     let (mut config, plugins) = args.engine.load()?;
     // No page is fetched twice.
     config.cache.size_mib = 0;
-    let target = args.output.as_deref().or(args.dir.as_deref());
-    let url = request.get("url").as_str().unwrap_or_default();
     let states = state_folder()?.join("crawls");
     state::expire(&states, Clock::wall().now());
-    let state = ResumeState::of(&states, url, target)?;
+    let state = ResumeState::of(&states, &work.key, args.target())?;
     if !args.resume {
         let earlier = state.checkpoint().ok();
         if !args.overwrite {
@@ -78,7 +89,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         plugins,
     };
     let app = App::build_alone(config, &paths).await?;
-    let result = start_and_follow(&app, &args, &request, &state).await;
+    let result = start_and_follow(&app, &work, &state).await;
     if let Ok(Followed {
         written: OutputEnd::Aborted,
         ..
@@ -125,10 +136,10 @@ fn nothing_fetched(n_pages: u64, first_error: Option<String>) -> anyhow::Error {
 
 async fn start_and_follow(
     app: &Arc<App>,
-    args: &CrawlArgs,
-    request: &Request,
+    work: &Work,
     state: &ResumeState,
 ) -> anyhow::Result<Followed> {
+    let (args, request) = (&work.args, &work.request);
     let checkpoint = if args.resume {
         let mut checkpoint = state.checkpoint()?;
         continuation::reopen(app, request, state, &mut checkpoint).await?;
@@ -137,7 +148,7 @@ async fn start_and_follow(
         checkpoint
     } else {
         let checkpoint = Checkpoint {
-            id: start(app, args, request).await?,
+            id: start(app, work).await?,
             ..Checkpoint::default()
         };
         state.set_checkpoint(&checkpoint)?;
@@ -181,7 +192,7 @@ async fn start_and_follow(
 }
 
 /// Starts the crawl as the HTTP interface does. Returns its id.
-async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::Result<String> {
+async fn start(app: &Arc<App>, work: &Work) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
     let registry = app.snapshot().registry;
@@ -189,9 +200,9 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
         catalog: &*registry,
         defaults: app.defaults().with_terms(terms),
     };
-    let mut planned = crawl_request(&body(args, request), Verb::Scrape, context)?;
-    parameters::print(request.idle.iter().cloned());
-    parameters::print(parameters::ignored(&planned.ignored, Route::Crawl));
+    let mut planned = runs(&work.body, work.verb, context)?;
+    parameters::print(work.request.idle.iter().cloned());
+    parameters::print(parameters::ignored(&planned.ignored, work.route));
     // The body is one object, so there is one crawl.
     let planned = planned.crawls.pop().context("give a URL")?;
     let crawl = NewCrawl {
@@ -201,7 +212,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
         request: planned.request,
         needs_secrets: planned.needs_secrets,
         secrets: planned.secrets,
-        verb: "crawl",
+        verb: work.verb.name(),
         terms,
         slot: None,
         payment: None,
@@ -235,7 +246,10 @@ fn secrets(request: &Request) -> anyhow::Result<Map<String, Value>> {
     let mut sent = request.object.clone();
     let urls = request.get("url").as_str().unwrap_or_default();
     // All seeds have the same.
-    let url = address::split(urls).first().copied().unwrap_or_default();
+    let Some(url) = address::split(urls).first().copied() else {
+        // The URLs of a batch have none.
+        return Ok(sent);
+    };
     let target = address::parse(url).map_err(anyhow::Error::msg)?;
     let password = target.authorization;
     let password = password.as_ref().and_then(|value| value.to_str().ok());
@@ -254,6 +268,7 @@ fn secrets(request: &Request) -> anyhow::Result<Map<String, Value>> {
 mod tests {
     use clap::Parser;
 
+    use super::args::request;
     use super::args::tests::{Command, sent};
     use super::follow::error_of;
     use super::*;

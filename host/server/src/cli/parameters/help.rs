@@ -21,7 +21,7 @@ const NAME_INDENT: usize = 2;
 const TEXT_INDENT: usize = 10;
 
 /// Commands that take any parameter.
-const COMMANDS: [&str; 4] = ["scrape", "crawl", "map", "transform"];
+const COMMANDS: [&str; 5] = ["scrape", "crawl", "batch", "map", "transform"];
 
 const INTRODUCTION: &str = "\
 Parameters:
@@ -290,6 +290,7 @@ fn names_route(text: &str) -> bool {
         Routes::CRAWL,
         Routes::LINKS,
         Routes::MAP,
+        Routes::BATCH,
         Routes::TRANSFORM,
         Routes::CONTACTS,
         Routes::QA,

@@ -19,7 +19,7 @@ const SQLITE_NOTADB: &str = "26";
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
-    VERSION_9, VERSION_10, VERSION_11, VERSION_12, VERSION_13,
+    VERSION_9, VERSION_10, VERSION_11, VERSION_12, VERSION_13, VERSION_14,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -485,6 +485,22 @@ ALTER TABLE crawl_pages ADD COLUMN content BLOB;
 const VERSION_13: &str = "
 ALTER TABLE webhook_secrets ADD COLUMN previous TEXT;
 ALTER TABLE webhook_secrets ADD COLUMN renewed INTEGER;
+";
+
+/// Batches are crawls with a verb of their own: their number, and an index for each of both lists.
+const VERSION_14: &str = "
+ALTER TABLE account_totals ADD COLUMN n_batches INTEGER NOT NULL DEFAULT 0;
+
+CREATE INDEX batches_of_account ON crawls (account, created) WHERE verb = 'batch';
+CREATE INDEX other_crawls_of_account ON crawls (account, created) WHERE verb <> 'batch';
+
+CREATE TRIGGER batches_are_counted AFTER INSERT ON crawls WHEN NEW.verb = 'batch' BEGIN
+    UPDATE account_totals SET n_batches = n_batches + 1 WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER batches_are_discounted AFTER DELETE ON crawls WHEN OLD.verb = 'batch' BEGIN
+    UPDATE account_totals SET n_batches = n_batches - 1 WHERE account = OLD.account;
+END;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.

@@ -10,8 +10,8 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKind, Pool};
 
 use crate::{
-    KnownModel, MapRequest, PlanContext, RequestDefaults, Verb, crawl_request, map_request,
-    scrape_plan, transform_plan,
+    KnownModel, MapRequest, PlanContext, RequestDefaults, Verb, map_request, runs, scrape_plan,
+    transform_plan,
 };
 
 /// A catalogue with everything that a parameter may name.
@@ -86,6 +86,7 @@ fn on_server(
         Route::Crawl => (Verb::Scrape, true),
         Route::Links => (Verb::Links, true),
         Route::Map => return mapped(&body, context),
+        Route::Batch => (Verb::Batch, true),
         Route::Pipeline(pipeline) => (Verb::Pipeline(pipeline), true),
         Route::Transform => {
             let plan = transform_plan(body.as_bytes(), &Everything);
@@ -105,7 +106,7 @@ fn on_server(
             ignored: plan.ignored,
         });
     }
-    let request = crawl_request(body.as_bytes(), verb, context);
+    let request = runs(body.as_bytes(), verb, context);
     let request = request.map_err(|error| error.to_string())?;
     let crawls = request.crawls.iter().map(|crawl| {
         let plan = &crawl.plan;
@@ -149,13 +150,14 @@ fn page(plan: &PagePlan) -> String {
     )
 }
 
-const ROUTES: [Route; 12] = [
+const ROUTES: [Route; 13] = [
     Route::Scrape,
     Route::Unblocker,
     Route::Screenshot,
     Route::Crawl,
     Route::Links,
     Route::Map,
+    Route::Batch,
     Route::Transform,
     Route::Pipeline(Pipeline::ExtractContacts),
     Route::Pipeline(Pipeline::ExtractQa),
@@ -168,6 +170,7 @@ const ROUTES: [Route; 12] = [
 fn base(route: Route, row: &Parameter) -> Value {
     let mut base = match route {
         Route::Transform => json!({"data": [{"html": "<p>"}]}),
+        Route::Batch => json!({"urls": ["https://a.com/"]}),
         Route::Pipeline(Pipeline::CrawlText) => json!({"text": "https://a.com/"}),
         _ => json!({"url": "https://a.com/"}),
     };
