@@ -32,6 +32,7 @@ mod providers;
 mod quotas;
 mod reload;
 mod render;
+mod rights;
 mod robots_and_webhooks;
 mod scrape;
 mod unlimited;

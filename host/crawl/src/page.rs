@@ -123,6 +123,7 @@ async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure
         Cause::Robots | Cause::RobotsUnavailable => {
             refused(lease, leased, SkipReason::Robots, outcome).await;
         }
+        Cause::Rights => refused(lease, leased, SkipReason::Rights, outcome).await,
         _ => failed(lease, outcome).await,
     }
 }

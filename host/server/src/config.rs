@@ -1,6 +1,7 @@
 //! Settings of the server. An unknown key is an error, so that a typo never becomes a silent
 //! default.
 
+mod bot;
 mod connections;
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Deserializer};
 use trawl_model::redact::shown_url;
 use trawl_net::egress::AllowList;
 
+pub use bot::BotSettings;
 pub use connections::{AccessLogSetting, HttpSettings};
 
 /// The configuration file (`trawl.toml`). Every section is optional.
@@ -21,6 +23,8 @@ pub use connections::{AccessLogSetting, HttpSettings};
 pub struct Config {
     /// Networks that may be reached, and proxies.
     pub egress: EgressSettings,
+    /// How the server names itself to sites.
+    pub bot: BotSettings,
     /// Prices of pay-as-you-go use.
     pub prices: PriceSettings,
     /// Prices of seats of the Unlimited plan.

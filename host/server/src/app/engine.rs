@@ -52,7 +52,7 @@ impl Engine {
     ) -> anyhow::Result<Self> {
         let egress = Egress::new(settings::egress(config)?).context("cannot set up egress")?;
         let memory = memory::budget(config);
-        let fetcher = Fetcher::new(Arc::clone(&egress), fetch_config(config)).with_memory(&memory);
+        let fetcher = Fetcher::new(Arc::clone(&egress), fetch_config(config)?).with_memory(&memory);
         let politeness = Politeness::new(&PolitenessConfig {
             in_flight_per_host: config.limits.connections_per_host,
         });
@@ -98,14 +98,12 @@ impl Engine {
     }
 }
 
-fn fetch_config(config: &Config) -> FetchConfig {
-    let defaults = FetchConfig::default();
-    let user_agent = config.egress.user_agent.clone();
-    FetchConfig {
-        user_agent: user_agent.unwrap_or(defaults.user_agent),
+fn fetch_config(config: &Config) -> anyhow::Result<FetchConfig> {
+    Ok(FetchConfig {
+        user_agent: settings::identity::user_agent(config)?,
         body_idle_max: Duration::from_secs(config.limits.body_idle_seconds.max(1)),
         ..FetchConfig::default()
-    }
+    })
 }
 
 /// Reports that a plugin is being compiled: in the log if there is one, otherwise on standard

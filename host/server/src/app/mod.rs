@@ -91,6 +91,7 @@ impl App {
     pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
         let foundation = Foundation::open(config, paths).await?;
         foundation.start_control()?;
+        settings::identity::note_contact(&foundation.config);
         Self::on(foundation, paths).await
     }
 
