@@ -50,6 +50,7 @@ impl TestApp {
         let mut config = Config {
             limits: world.limits.clone(),
             ai: world.ai.clone(),
+            bot: world.bot.clone(),
             browser: world.browser.clone(),
             http: world.http.clone(),
             ..Config::default()

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 use trawl::config::{
-    AccessLogSetting, AiSettings, BrowserSettings, HttpSettings, LimitSettings, ProxySettings,
+    AccessLogSetting, AiSettings, BotSettings, BrowserSettings, HttpSettings, LimitSettings,
+    ProxySettings,
 };
 use trawl_test_guests::Guest;
 
@@ -20,6 +21,8 @@ pub struct World {
     pub allow_private: &'static [&'static str],
     /// The browser and its settings; the default here is `tabs: 0`, which means no browser.
     pub browser: BrowserSettings,
+    /// How the server names itself to sites.
+    pub bot: BotSettings,
     /// Connections of callers.
     pub http: HttpSettings,
     /// Limits of a server in the test's process; requests a minute are not limited here.
@@ -103,6 +106,7 @@ impl World {
                 tabs: 0,
                 ..BrowserSettings::default()
             },
+            bot: BotSettings::default(),
             http: HttpSettings {
                 access_log: AccessLogSetting::Off,
                 ..HttpSettings::default()

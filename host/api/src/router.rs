@@ -27,7 +27,7 @@ use crate::http::version::VERSION;
 use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
-use crate::status::{health, metrics, plugins, providers, start};
+use crate::status::{health, key_directory, metrics, plugins, providers, start};
 use crate::{Api, Rooms, Service, Settings, admin, openapi, unimplemented, unlimited};
 
 /// The path of the page for people.
@@ -62,8 +62,8 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
         .iter()
         .flatten()
         .map(|(path, _)| *path)
-        // It is for people, who do not misspell it.
-        .filter(|path| *path != START)
+        // They are for people and for programs of sites, who do not misspell them.
+        .filter(|path| ![START, key_directory::PATH].contains(path))
         .collect();
     let closed: Arc<[&'static str]> = [open_routes(), admin::routes()]
         .iter()
@@ -101,6 +101,10 @@ fn open_routes() -> Vec<Endpoint> {
         ("/openapi.json", get_with_query(openapi::openapi)),
         ("/metrics", get_with_query(metrics::metrics)),
         ("/providers", get(providers::providers)),
+        (
+            key_directory::PATH,
+            get_with_query(key_directory::key_directory),
+        ),
     ]
 }
 

@@ -2,6 +2,7 @@
 //! it does. The tests of this crate have a [`Service`] of their own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio_util::task::TaskTracker;
@@ -100,6 +101,9 @@ pub trait Service: Send + Sync + 'static {
     /// Whether this is the admin key.
     fn is_admin(&self, key: &str) -> bool;
 
+    /// The public key that requests to sites are signed with; `None` if they are not.
+    fn key_directory(&self) -> Option<KeyDirectory>;
+
     /// Response of `GET /providers` to the admin key.
     fn providers(&self) -> serde_json::Value;
 
@@ -108,6 +112,19 @@ pub trait Service: Send + Sync + 'static {
 
     /// Checks that a page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;
+}
+
+/// The directory of the server's public keys, signed.
+#[derive(Clone, Debug)]
+pub struct KeyDirectory {
+    /// A set of JSON Web Keys.
+    pub document: String,
+    /// Value of `Signature-Input`.
+    pub signature_input: String,
+    /// Value of `Signature`.
+    pub signature: String,
+    /// How long it may be cached.
+    pub age: Duration,
 }
 
 /// The plugins in effect at one moment: a run has the same from its plan to its last page.

@@ -6,12 +6,15 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use url::Url;
 
-use trawl_api::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot};
+use trawl_api::{
+    Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
+};
 use trawl_billing::{AccountId, FundsError, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_model::outcome::PageOutcome;
+use trawl_net::signatures::DIRECTORY_AGE;
 use trawl_plan::address::Receiver;
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan};
 
@@ -123,6 +126,17 @@ impl Service for App {
 
     fn is_admin(&self, key: &str) -> bool {
         self.admin_key.is(key)
+    }
+
+    fn key_directory(&self) -> Option<KeyDirectory> {
+        let signer = self.signer.as_ref()?;
+        let fields = signer.sign_directory()?;
+        Some(KeyDirectory {
+            document: signer.directory(),
+            signature_input: fields.input,
+            signature: fields.signature,
+            age: DIRECTORY_AGE,
+        })
     }
 
     fn providers(&self) -> Value {

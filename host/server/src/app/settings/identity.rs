@@ -1,9 +1,16 @@
 //! How the server names itself to sites.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
 use anyhow::Context;
 use url::Url;
 
+use trawl_model::clock::Clock;
+use trawl_model::secret::Secret;
 use trawl_net::fetch::FetchConfig;
+use trawl_net::signatures::{BotKey, Signer};
 
 use crate::config::Config;
 
@@ -36,6 +43,39 @@ pub(in crate::app) fn note_contact(config: &Config) {
             "the User-Agent names no contact: set `bot.contact` to a URL where sites learn about this crawler"
         );
     }
+}
+
+/// What signs requests to sites; `None` without a key.
+///
+/// # Errors
+/// The key cannot be read or is open to other users, or `bot.directory` is missing or no origin.
+pub(in crate::app) fn signer(config: &Config) -> anyhow::Result<Option<Arc<Signer>>> {
+    let Some(path) = &config.bot.key_file else {
+        anyhow::ensure!(
+            config.bot.directory.is_none(),
+            "bot.directory has no effect without bot.key_file"
+        );
+        return Ok(None);
+    };
+    let directory = config.bot.directory.as_deref();
+    let directory = directory.context(
+        "bot.key_file needs bot.directory: the public origin of this server, where sites read its key",
+    )?;
+    let directory = Url::parse(directory).context("bot.directory is not a URL")?;
+    let key = key(path).with_context(|| format!("cannot use bot.key_file `{}`", path.display()))?;
+    let signer = Signer::new(key, &directory, Clock::wall()).context("bot.directory is wrong")?;
+    Ok(Some(Arc::new(signer)))
+}
+
+/// Reads the key of a file that no other user may read.
+fn key(path: &Path) -> anyhow::Result<BotKey> {
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    anyhow::ensure!(
+        mode & 0o077 == 0,
+        "other users may read it: run `chmod 600` on it"
+    );
+    let text = Secret::new(std::fs::read_to_string(path)?);
+    Ok(BotKey::read(&text)?)
 }
 
 /// Whether the `User-Agent` says how the operator is reached.
@@ -74,6 +114,41 @@ mod tests {
         check("[egress]\nuser_agent = \"Mine/1\"", "Mine/1", false);
         let mail = "[bot]\ncontact = \"mailto:bot@a.example\"";
         check(mail, &format!("{default} (+mailto:bot@a.example)"), true);
+    }
+
+    #[test]
+    fn requests_are_signed_with_the_key_of_a_private_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("bot.pem");
+        let made = BotKey::generate().expect("a key");
+        std::fs::write(&path, made.expose()).expect("written");
+        let permit = |mode: u32| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&path, permissions).expect("set");
+        };
+        let with = |more: &str| {
+            let file = path.display();
+            read(&format!("[bot]\nkey_file = \"{file}\"\n{more}"))
+        };
+        let refusal = |config: &Config| format!("{:#}", signer(config).expect_err("refused"));
+        let directory = "directory = \"https://bot.example.com\"";
+        permit(0o600);
+        let signs = signer(&with(directory)).expect("a signer");
+        let thumbprint = BotKey::read(&made).expect("a key").thumbprint().to_owned();
+        assert_eq!(signs.expect("one").key().thumbprint(), thumbprint);
+        assert!(refusal(&with("")).contains("bot.directory"));
+        let wrong = with("directory = \"https://bot.example.com/keys\"");
+        assert!(refusal(&wrong).contains("origin"), "{}", refusal(&wrong));
+        permit(0o640);
+        assert!(refusal(&with(directory)).contains("chmod 600"));
+        permit(0o600);
+        std::fs::write(&path, "canary-secret").expect("written");
+        let refused = refusal(&with(directory));
+        assert!(refused.contains("trawl bot key"), "{refused}");
+        assert!(!refused.contains("canary-secret"), "{refused}");
+        assert!(signer(&Config::default()).expect("none").is_none());
+        let alone = read(&format!("[bot]\n{directory}"));
+        assert!(refusal(&alone).contains("bot.key_file"));
     }
 
     #[test]
