@@ -35,5 +35,6 @@ mod render;
 mod rights;
 mod robots_and_webhooks;
 mod scrape;
+mod traces;
 mod unlimited;
 mod unread_logs;

@@ -53,6 +53,7 @@ impl TestApp {
             bot: world.bot.clone(),
             browser: world.browser.clone(),
             http: world.http.clone(),
+            trace: world.trace,
             ..Config::default()
         };
         if !world.keeps_pages {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use tempfile::TempDir;
 use trawl::config::{
     AccessLogSetting, AiSettings, BotSettings, BrowserSettings, HttpSettings, LimitSettings,
-    ProxySettings,
+    ProxySettings, TraceConfig,
 };
 use trawl_test_guests::Guest;
 
@@ -25,6 +25,8 @@ pub struct World {
     pub bot: BotSettings,
     /// Connections of callers.
     pub http: HttpSettings,
+    /// Where trace context is sent.
+    pub trace: TraceConfig,
     /// Limits of a server in the test's process; requests a minute are not limited here.
     pub limits: LimitSettings,
     /// Upstream proxies.
@@ -111,6 +113,7 @@ impl World {
                 access_log: AccessLogSetting::Off,
                 ..HttpSettings::default()
             },
+            trace: TraceConfig::default(),
             limits: LimitSettings {
                 requests_per_minute: 1_000_000,
                 free_disk_mib: Some(0),

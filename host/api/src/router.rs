@@ -35,6 +35,7 @@ const START: &str = "/";
 
 /// Builds the interface of a server. Serve it with the peer as `ConnectInfo<SocketAddr>`.
 pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Router {
+    let trace = settings.trace;
     let rate_limits = RateLimits::new(settings.requests_per_minute, Instant::now());
     let queries = Queries::new(settings.queries_per_account);
     let api = Api {
@@ -72,7 +73,7 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
         .collect();
     // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
-        .layer(from_fn(observe::observe))
+        .layer(from_fn_with_state(trace, observe::observe))
         .layer(from_fn_with_state(closed, cors::open_to_pages))
         .layer(compression)
         .layer(from_fn(problem::as_asked))

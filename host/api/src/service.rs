@@ -11,14 +11,16 @@ use trawl_billing::{Account, AccountId, Billing, FundsError, Payment};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 pub use trawl_engine::scrape::{Order, Outcomes};
-use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{RequestTrace, Terms};
 use trawl_plan::address::Receiver;
 use trawl_plan::{Catalog, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
 use trawl_wire::ConfiguredDefaults;
+
+use crate::http::trace::TraceSettings;
 
 /// The rooms of the server that endpoints use.
 #[derive(Clone)]
@@ -52,6 +54,8 @@ pub struct Settings {
     pub queries_per_account: usize,
     /// Whether `/metrics` needs no key on connections from the server's own machine.
     pub metrics_without_key: bool,
+    /// Where trace context is sent.
+    pub trace: TraceSettings,
 }
 
 /// What the server does for its HTTP interface.
@@ -148,6 +152,8 @@ pub struct NewRun {
     pub payment: Option<Payment>,
     /// The plugins that its plan was made with.
     pub registry: Arc<Registry>,
+    /// The trace that its request is part of.
+    pub trace: Option<RequestTrace>,
 }
 
 /// Result of `GET /health`.

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 use url::Url;
 
 use trawl_model::StopReason;
@@ -160,7 +161,8 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     while pages.len() < run.plan.in_flight + DELIVERING_MAX {
         match lock(&run.frontier).lease() {
             Lease::Page(leased) => {
-                pages.spawn(page::crawl(Arc::clone(run), leased));
+                let page = page::crawl(Arc::clone(run), leased);
+                pages.spawn(page.instrument(Span::current()));
             }
             Lease::Wait => return None,
             Lease::Done(stop) => return Some(stop),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trawl_engine::page::{self, Admission, FailedBy, PageBudget, PageRules, PaidBy};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, ContentHash, PageFailure, SkipReason};
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::PagePlan;
 
 use super::completion::{FrontierLease, PageEnd};
@@ -22,8 +22,8 @@ use super::run::Run;
 pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> + Send {
     // Made here, because a task may be aborted before it runs for the first time.
     let lease = FrontierLease::new(&run, leased.n);
-    let account = run.context.owner.clone();
-    on_behalf_of(&account, crawl_leased(run, leased, lease))
+    let (account, trace) = (run.context.owner.clone(), run.context.trace);
+    on_behalf_of(&account, traced(trace, crawl_leased(run, leased, lease)))
 }
 
 async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {

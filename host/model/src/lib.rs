@@ -19,6 +19,7 @@ pub mod redact;
 pub mod rights;
 pub mod secret;
 pub mod terms;
+pub mod trace;
 pub mod urls;
 pub mod usage;
 
@@ -31,4 +32,5 @@ pub use page::{FetchedPage, Hop, MediaKind};
 pub use plugin::{Catalog, PluginKind};
 pub use rights::{Purpose, Rights};
 pub use terms::Terms;
+pub use trace::{RequestTrace, TraceContext};
 pub use usage::{Charge, Usage, VendorUse};

@@ -3,6 +3,7 @@
 
 mod bot;
 mod connections;
+mod trace;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use trawl_net::egress::AllowList;
 
 pub use bot::BotSettings;
 pub use connections::{AccessLogSetting, HttpSettings};
+pub use trace::TraceConfig;
 
 /// The configuration file (`trawl.toml`). Every section is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -33,6 +35,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// Connections of callers.
     pub http: HttpSettings,
+    /// Where trace context is sent.
+    pub trace: TraceConfig,
     /// Caches of pages and plugin outputs.
     pub cache: CacheSettings,
     /// The browser that renders pages.

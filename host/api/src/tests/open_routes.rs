@@ -120,3 +120,17 @@ async fn the_key_directory_is_signed_and_absent_without_a_key() {
     assert_eq!(response.header("content-encoding"), "", "as it is signed");
     assert_eq!(response.body, "{\"keys\":[]}");
 }
+
+#[tokio::test]
+async fn a_response_says_its_span_if_the_request_has_a_trace() {
+    let server = TestServer::new().await;
+    let sent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+    let response = server
+        .get_from("/health", "192.0.2.1:1", &[("traceparent", sent)])
+        .await;
+    let span = response.header("traceresponse");
+    assert!(span.starts_with(&sent[..36]) && span != sent, "{span}");
+    assert_eq!(span.len(), sent.len());
+    let response = server.get_from("/health", "192.0.2.1:1", &[]).await;
+    assert_eq!(response.header("traceresponse"), "");
+}

@@ -46,7 +46,8 @@ use trawl_store::{DataDir, Disk, DiskThreshold, Storage, Store};
 use trawl_wire::ConfiguredDefaults;
 
 use crate::{
-    Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot, router,
+    Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
+    TraceSettings, router,
 };
 
 /// The interface, a key of its account, and its data directory.
@@ -446,6 +447,10 @@ impl FakeService {
             requests_per_minute: self.per_minute,
             queries_per_account: 1,
             metrics_without_key,
+            trace: TraceSettings {
+                in_responses: true,
+                ..TraceSettings::default()
+            },
         };
         let service = Arc::clone(self) as Arc<dyn Service>;
         router(service, self.rooms.clone(), settings)

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tracing::Instrument;
+
 use trawl_billing::Tariff;
 use trawl_document::HeadStatements;
 use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
 use super::analysis::{self, AnalysedPage};
@@ -108,7 +110,10 @@ pub async fn produce(
         memory: run.memory.page(),
         started: Instant::now(),
     };
-    on_behalf_of(&run.owner, visit.produce()).await
+    let host = plan.url.host_str().unwrap_or_default();
+    let span = tracing::debug_span!("page", host);
+    let produced = visit.produce().instrument(span);
+    on_behalf_of(&run.owner, traced(run.trace, produced)).await
 }
 
 /// The result of a page that no route served, after this time.

@@ -25,6 +25,8 @@ use crate::in_flight::PagesInFlight;
 use crate::page_budget::tests::payer;
 use crate::routing::Routing;
 
+mod spans;
+
 fn run_context() -> RunContext {
     let politeness = Politeness::new(&PolitenessConfig::default());
     let get = PoliteGet::new(fetcher(), Arc::clone(&politeness));

@@ -8,12 +8,13 @@ use url::Url;
 
 use trawl_api::{
     Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
+    TraceSettings,
 };
 use trawl_billing::{AccountId, FundsError, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
-use trawl_model::Terms;
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{RequestTrace, Terms};
 use trawl_net::signatures::DIRECTORY_AGE;
 use trawl_plan::address::Receiver;
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan};
@@ -43,6 +44,11 @@ impl App {
             requests_per_minute: limits.requests_per_minute,
             queries_per_account: limits.queries_per_account,
             metrics_without_key: self.config.http.metrics_without_key,
+            trace: TraceSettings {
+                in_responses: self.config.trace.responses,
+                in_requests: self.config.trace.requests,
+                in_webhooks: self.config.trace.webhooks,
+            },
         }
     }
 
@@ -58,8 +64,9 @@ impl App {
             run_id: new.request_id,
         };
         let (engine, owner) = (Arc::clone(&self.page_engine), new.account.id.to_string());
+        let trace = new.trace.and_then(RequestTrace::for_requests);
         Arc::new(scrape::Run {
-            context: RunContext::new(engine, new.registry, owner, tariff),
+            context: RunContext::new(engine, new.registry, owner, tariff).with_trace(trace),
             payer,
             payment: new.payment,
             in_flight: self.config.limits.pages_in_flight.max(1),

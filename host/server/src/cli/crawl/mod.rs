@@ -206,6 +206,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
         slot: None,
         payment: None,
         registry,
+        trace: None,
     };
     let begun = app.crawls().begin(vec![crawl]).await?.pop();
     Ok(begun.context("the crawl was not started")?.id)
