@@ -6,8 +6,8 @@
 //! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
 //! nodes, `shadow` makes shadow trees part of it, and `layout` writes the arrays. `xml` takes the
 //! place of `source` for XHTML and for XML that is not a page, and `serialised` for pages of a
-//! browser. [`scan`] finds a page's links without a tree, and [`head_statements`] what its head says
-//! about its use.
+//! browser. [`scan`] finds a page's links without a tree, and [`head_statements`] what its head
+//! says about its use.
 
 mod arena;
 mod decode;

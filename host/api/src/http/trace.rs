@@ -2,13 +2,13 @@
 //! `traceresponse` goes back with its response.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-
 use tracing::Span;
 
 use trawl_model::trace::TRACEPARENT;
 use trawl_model::{RequestTrace, TraceContext};
 
-/// The span of the request, for its caller. W3C Trace Context Level 2, draft of the response header.
+/// The span of the request, for its caller. Source: the draft of W3C Trace Context with headers of
+/// responses.
 const TRACERESPONSE: HeaderName = HeaderName::from_static("traceresponse");
 
 /// Where the trace context of a request is sent.

@@ -25,7 +25,7 @@ use self::join::Joiner;
 pub use self::links::LINKS_MAX;
 use self::links::Links;
 pub use self::meta::{Refresh, refresh};
-pub use self::statements::{HeadStatements, head_statements};
+pub use self::statements::HeadStatements;
 use self::tag_name::{Element, element};
 use super::page::Page;
 use super::resolve::{query_encoding, with_encoded_query};
@@ -48,6 +48,15 @@ pub fn scan(page: &Page<'_>) -> Discovered {
 /// The same with the text of each link, from its first occurrence.
 pub fn scan_with_anchors(page: &Page<'_>) -> Discovered {
     scanned(page, true)
+}
+
+/// What the elements before the `body` of an HTML page say about its use.
+pub fn head_statements(page: &Page<'_>) -> HeadStatements {
+    // A base does not matter, so none ends the scan early.
+    let mut scan = Scan::new(page, Some(page.url.clone()), false);
+    scan.statements = Some(HeadStatements::default());
+    scan.run();
+    scan.statements.unwrap_or_default()
 }
 
 fn scanned(page: &Page<'_>, with_anchors: bool) -> Discovered {

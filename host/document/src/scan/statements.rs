@@ -1,8 +1,6 @@
 //! What the head of a page says about its use: `meta` elements for crawlers, reservations, and
 //! links to licences.
 
-use super::super::page::Page;
-use super::Scan;
 use super::meta::has_token;
 
 /// Elements of one page that are read.
@@ -59,18 +57,10 @@ fn is_directive(content: &str) -> bool {
     })
 }
 
-/// What the elements before the `body` of an HTML page say about its use.
-pub fn head_statements(page: &Page<'_>) -> HeadStatements {
-    // A base does not matter, so none ends the scan early.
-    let mut scan = Scan::new(page, Some(page.url.clone()), false);
-    scan.statements = Some(HeadStatements::default());
-    scan.run();
-    scan.statements.unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::page_url;
+    use super::super::{Page, head_statements};
     use super::*;
 
     fn read(html: &str) -> HeadStatements {

@@ -61,8 +61,8 @@ impl Admission {
         }
     }
 
-    /// The verdict of robots.txt on this URL; `None` if it is neither obeyed nor asked about the use
-    /// of the page.
+    /// The verdict of robots.txt on this URL; `None` if it is neither obeyed nor asked about the
+    /// use of the page.
     pub async fn verdict(&self, url: &Url) -> Option<Verdict> {
         if !self.asks_robots() {
             return None;

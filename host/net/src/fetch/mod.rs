@@ -103,9 +103,10 @@ pub struct Fetched {
     pub ignored: Vec<String>,
     /// The redirects that were followed.
     pub redirects: Vec<Redirect>,
-    /// Headers of the last request, without those of a [`Condition`] and of a signature; `None` when
-    /// any request of the page carried something of this caller: a header, a cookie, a password.
-    /// Then, and when its body has a fault, the page must not be shared through the cache.
+    /// Headers of the last request, without those of a [`Condition`] and of a signature; `None`
+    /// when any request of the page carried something of this caller: a header, a cookie, a
+    /// password. Then, and when its body has a fault, the page must not be shared through the
+    /// cache.
     pub request: Option<HeaderMap>,
     /// What is wrong with a body that is whole: its checksum. Then the page must not be shared.
     pub fault: Option<CodingError>,

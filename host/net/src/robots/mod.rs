@@ -146,6 +146,11 @@ impl Robots {
         tag::forbids_following(headers, &self.token)
     }
 
+    /// What a page says about its use, to this crawler.
+    pub fn page_rights(&self, page: PageStatements<'_>) -> Rights {
+        rights::of_page(page, &self.token)
+    }
+
     /// Number of cached origins.
     pub fn origins_known(&self) -> usize {
         self.locked().by_name.len()

@@ -5,7 +5,6 @@ use url::Url;
 use trawl_model::page::header_list;
 use trawl_model::{Cause, PageFailure, Purpose, Rights, urls};
 
-use super::Robots;
 use super::statements::{self, Source};
 
 /// A page, as far as it says something about its use.
@@ -21,34 +20,32 @@ pub struct PageStatements<'a> {
     pub licenses: &'a [String],
 }
 
-impl Robots {
-    /// What a page says about its use, to this crawler.
-    pub fn page_rights(&self, page: PageStatements<'_>) -> Rights {
-        let mut rights = Rights::default();
-        self.add_headers(&mut rights, page);
-        for (name, content) in page.meta {
-            if is_one_of(name, &["robots", &self.token]) {
-                statements::directives(&mut rights, Source::MetaRobots, content, &self.token);
-            }
+/// What a page says about its use, to the crawler with this product token.
+pub(super) fn of_page(page: PageStatements<'_>, token: &str) -> Rights {
+    let mut rights = Rights::default();
+    add_headers(&mut rights, page, token);
+    for (name, content) in page.meta {
+        if is_one_of(name, &["robots", token]) {
+            statements::directives(&mut rights, Source::MetaRobots, content, token);
         }
-        add_reservation(&mut rights, page);
-        add_licenses(&mut rights, page.url, page.licenses);
-        add_licenses(&mut rights, page.url, &linked_licenses(page.headers));
-        rights
     }
+    add_reservation(&mut rights, page);
+    add_licenses(&mut rights, page.url, page.licenses);
+    add_licenses(&mut rights, page.url, &linked_licenses(page.headers));
+    rights
+}
 
-    fn add_headers(&self, rights: &mut Rights, page: PageStatements<'_>) {
-        for (name, source) in [
-            ("content-usage", Source::ContentUsage),
-            ("content-signal", Source::ContentSignal),
-        ] {
-            statements::uses(&header_list(page.headers, name)).say(rights, source);
-        }
-        // A name of a crawler holds within its own line.
-        for (name, value) in page.headers {
-            if name == "x-robots-tag" {
-                statements::directives(rights, Source::RobotsTag, value, &self.token);
-            }
+fn add_headers(rights: &mut Rights, page: PageStatements<'_>, token: &str) {
+    for (name, source) in [
+        ("content-usage", Source::ContentUsage),
+        ("content-signal", Source::ContentSignal),
+    ] {
+        statements::uses(&header_list(page.headers, name)).say(rights, source);
+    }
+    // A name of a crawler holds within its own line.
+    for (name, value) in page.headers {
+        if name == "x-robots-tag" {
+            statements::directives(rights, Source::RobotsTag, value, token);
         }
     }
 }
@@ -143,27 +140,9 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use futures_util::future::BoxFuture;
     use serde_json::json;
 
     use super::*;
-    use crate::fetch::{FetchError, Get, GetLimits, GetResponse};
-
-    struct NoSite;
-
-    impl Get for NoSite {
-        fn get<'a>(
-            &'a self,
-            _url: &'a Url,
-            limits: GetLimits,
-        ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
-            Box::pin(std::future::ready(Err(FetchError::TimedOut(
-                limits.time_max,
-            ))))
-        }
-    }
 
     fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         let pairs = pairs.iter();
@@ -180,8 +159,7 @@ mod tests {
             meta: &pairs(meta),
             licenses: &[],
         };
-        let robots = Robots::new(Arc::new(NoSite), "Trawl");
-        robots.page_rights(page).to_json()
+        of_page(page, "Trawl").to_json()
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl BotKey {
     pub fn generate() -> Result<Secret, KeyError> {
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
         let document = document.map_err(|_| KeyError::NoRandomness)?;
-        let coded = Zeroizing::new(STANDARD.encode(document.as_ref()));
+        let coded = Zeroizing::new(STANDARD.encode(&document));
         // With enough room that it never grows: growing would leave an unwiped copy.
         let room = coded.len() * 2 + BEGIN.len() + END.len();
         let mut pem = Zeroizing::new(String::with_capacity(room));
@@ -76,7 +76,7 @@ impl BotKey {
         let document = Zeroizing::new(decoded.map_err(|_| KeyError::NoKey)?);
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&document);
         let pair = pair.map_err(|_| KeyError::NoKey)?;
-        let public = URL_SAFE_NO_PAD.encode(pair.public_key().as_ref());
+        let public = URL_SAFE_NO_PAD.encode(pair.public_key());
         Ok(Self {
             thumbprint: thumbprint(&public),
             public,
