@@ -103,6 +103,8 @@ fn hex(digits: &str) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -121,6 +123,22 @@ mod tests {
         let later = TraceContext::parse(&format!("01-{TRACE}-{SPAN}-ff-more"));
         let expected = format!("00-{TRACE}-{SPAN}-03");
         assert_eq!(later.expect("a context").to_string(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(trace_id in 1_u128.., span_id in 1_u64.., flags in 0..=KNOWN_FLAGS) {
+            let context = TraceContext { trace_id, span_id, flags };
+            prop_assert_eq!(TraceContext::parse(&context.to_string()), Some(context));
+        }
+
+        #[test]
+        fn any_text_is_a_context_or_none(text in ".{0,60}") {
+            let Some(context) = TraceContext::parse(&text) else {
+                return Ok(());
+            };
+            prop_assert!(text.contains(&context.trace_id()));
+        }
     }
 
     #[test]

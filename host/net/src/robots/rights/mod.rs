@@ -139,6 +139,8 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 
