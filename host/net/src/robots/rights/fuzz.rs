@@ -11,12 +11,16 @@ fn page_rights() {
     trawl_fuzz::fuzz!("page_rights", |input| {
         let text = String::from_utf8_lossy(input).into_owned();
         let url = Url::parse("https://a.example/b/c?d").expect("a URL");
-        let named = |names: &[&str]| -> Vec<(String, String)> {
-            let lines = text.lines();
-            let pair = |line: &str, name: &str| (name.to_owned(), line.to_owned());
-            lines
-                .flat_map(|line| names.iter().map(move |name| pair(line, name)))
-                .collect()
+        let named = |names: &[&str]| {
+            let mut pairs = Vec::new();
+            for line in text.lines() {
+                pairs.extend(
+                    names
+                        .iter()
+                        .map(|name| ((*name).to_owned(), line.to_owned())),
+                );
+            }
+            pairs
         };
         let headers = ["content-usage", "content-signal", "x-robots-tag", "link"];
         let reservations = ["tdm-reservation", "tdm-policy"];
