@@ -22,6 +22,7 @@ mod drain;
 mod egress;
 mod extraction;
 mod fetch;
+mod identity;
 mod limits;
 mod map;
 mod money;

@@ -62,7 +62,9 @@ async fn trace_context_goes_where_it_is_configured_to() {
 
     // A request without a valid one has no trace.
     let bad = SENT.replace("00-", "ff-");
-    let answer = app.post("/scrape", &[("traceparent", &bad)], &scrape).await;
+    let answer = app
+        .post("/scrape", &[("traceparent", bad.as_str())], &scrape)
+        .await;
     assert_eq!(answer.header("traceresponse"), "");
     assert_eq!(traceparent(&site.requests()[3]), None);
 }
