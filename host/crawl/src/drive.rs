@@ -13,7 +13,7 @@ use url::Url;
 
 use trawl_model::StopReason;
 use trawl_net::Turns;
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::{SitemapBatch, Sitemaps};
 
@@ -180,7 +180,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     let named = run.plan.sitemap.addresses.clone();
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
-    let owner = run.context.owner.clone();
+    let (owner, trace) = (run.context.owner.clone(), run.context.trace);
     let sitemaps = sitemaps.through(plan.seed.fetch.exit());
     let pace = RequestPace {
         owner: Owner::of(&run.context.owner),
@@ -220,7 +220,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
                 changed.notify_one();
             }
         };
-        tokio::join!(on_behalf_of(&owner, reading), adding);
+        tokio::join!(on_behalf_of(&owner, traced(trace, reading)), adding);
     });
     tasks
 }
