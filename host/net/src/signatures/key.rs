@@ -43,7 +43,7 @@ impl BotKey {
     pub fn generate() -> Result<Secret, KeyError> {
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
         let document = document.map_err(|_| KeyError::NoRandomness)?;
-        let coded = Zeroizing::new(STANDARD.encode(&document));
+        let coded = Zeroizing::new(STANDARD.encode(document));
         // With enough room that it never grows: growing would leave an unwiped copy.
         let room = coded.len() * 2 + BEGIN.len() + END.len();
         let mut pem = Zeroizing::new(String::with_capacity(room));
