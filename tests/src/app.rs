@@ -50,8 +50,10 @@ impl TestApp {
         let mut config = Config {
             limits: world.limits.clone(),
             ai: world.ai.clone(),
+            bot: world.bot.clone(),
             browser: world.browser.clone(),
             http: world.http.clone(),
+            trace: world.trace,
             ..Config::default()
         };
         if !world.keeps_pages {

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 use trawl::config::{
-    AccessLogSetting, AiSettings, BrowserSettings, HttpSettings, LimitSettings, ProxySettings,
+    AccessLogSetting, AiSettings, BotSettings, BrowserSettings, HttpSettings, LimitSettings,
+    ProxySettings, TraceConfig,
 };
 use trawl_test_guests::Guest;
 
@@ -20,8 +21,12 @@ pub struct World {
     pub allow_private: &'static [&'static str],
     /// The browser and its settings; the default here is `tabs: 0`, which means no browser.
     pub browser: BrowserSettings,
+    /// How the server names itself to sites.
+    pub bot: BotSettings,
     /// Connections of callers.
     pub http: HttpSettings,
+    /// Where trace context is sent.
+    pub trace: TraceConfig,
     /// Limits of a server in the test's process; requests a minute are not limited here.
     pub limits: LimitSettings,
     /// Upstream proxies.
@@ -103,10 +108,12 @@ impl World {
                 tabs: 0,
                 ..BrowserSettings::default()
             },
+            bot: BotSettings::default(),
             http: HttpSettings {
                 access_log: AccessLogSetting::Off,
                 ..HttpSettings::default()
             },
+            trace: TraceConfig::default(),
             limits: LimitSettings {
                 requests_per_minute: 1_000_000,
                 free_disk_mib: Some(0),

@@ -25,8 +25,11 @@ mod tests;
 use std::sync::Arc;
 
 pub use crate::http::observe::{Served, loggable_path};
+pub use crate::http::trace::TraceSettings;
 pub use router::router;
-pub use service::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot};
+pub use service::{
+    Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
+};
 
 /// State that every handler receives.
 #[derive(Clone)]

@@ -27,7 +27,7 @@ use crate::http::version::VERSION;
 use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
-use crate::status::{health, metrics, plugins, providers, start};
+use crate::status::{health, key_directory, metrics, plugins, providers, start};
 use crate::{Api, Rooms, Service, Settings, admin, openapi, unimplemented, unlimited};
 
 /// The path of the page for people.
@@ -35,6 +35,7 @@ const START: &str = "/";
 
 /// Builds the interface of a server. Serve it with the peer as `ConnectInfo<SocketAddr>`.
 pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Router {
+    let trace = settings.trace;
     let rate_limits = RateLimits::new(settings.requests_per_minute, Instant::now());
     let queries = Queries::new(settings.queries_per_account);
     let api = Api {
@@ -62,8 +63,8 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
         .iter()
         .flatten()
         .map(|(path, _)| *path)
-        // It is for people, who do not misspell it.
-        .filter(|path| *path != START)
+        // They are for people and for programs of sites, who do not misspell them.
+        .filter(|path| ![START, key_directory::PATH].contains(path))
         .collect();
     let closed: Arc<[&'static str]> = [open_routes(), admin::routes()]
         .iter()
@@ -72,7 +73,7 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
         .collect();
     // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
-        .layer(from_fn(observe::observe))
+        .layer(from_fn_with_state(trace, observe::observe))
         .layer(from_fn_with_state(closed, cors::open_to_pages))
         .layer(compression)
         .layer(from_fn(problem::as_asked))
@@ -101,6 +102,10 @@ fn open_routes() -> Vec<Endpoint> {
         ("/openapi.json", get_with_query(openapi::openapi)),
         ("/metrics", get_with_query(metrics::metrics)),
         ("/providers", get(providers::providers)),
+        (
+            key_directory::PATH,
+            get_with_query(key_directory::key_directory),
+        ),
     ]
 }
 

@@ -2,6 +2,7 @@
 //! it does. The tests of this crate have a [`Service`] of their own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio_util::task::TaskTracker;
@@ -10,14 +11,16 @@ use trawl_billing::{Account, AccountId, Billing, FundsError, Payment};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 pub use trawl_engine::scrape::{Order, Outcomes};
-use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{RequestTrace, Terms};
 use trawl_plan::address::Receiver;
 use trawl_plan::{Catalog, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
 use trawl_wire::ConfiguredDefaults;
+
+use crate::http::trace::TraceSettings;
 
 /// The rooms of the server that endpoints use.
 #[derive(Clone)]
@@ -51,6 +54,8 @@ pub struct Settings {
     pub queries_per_account: usize,
     /// Whether `/metrics` needs no key on connections from the server's own machine.
     pub metrics_without_key: bool,
+    /// Where trace context is sent.
+    pub trace: TraceSettings,
 }
 
 /// What the server does for its HTTP interface.
@@ -100,6 +105,9 @@ pub trait Service: Send + Sync + 'static {
     /// Whether this is the admin key.
     fn is_admin(&self, key: &str) -> bool;
 
+    /// The public key that requests to sites are signed with; `None` if they are not.
+    fn key_directory(&self) -> Option<KeyDirectory>;
+
     /// Response of `GET /providers` to the admin key.
     fn providers(&self) -> serde_json::Value;
 
@@ -108,6 +116,19 @@ pub trait Service: Send + Sync + 'static {
 
     /// Checks that a page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;
+}
+
+/// The directory of the server's public keys, signed.
+#[derive(Clone, Debug)]
+pub struct KeyDirectory {
+    /// A set of JSON Web Keys.
+    pub document: String,
+    /// Value of `Signature-Input`.
+    pub signature_input: String,
+    /// Value of `Signature`.
+    pub signature: String,
+    /// How long it may be cached.
+    pub age: Duration,
 }
 
 /// The plugins in effect at one moment: a run has the same from its plan to its last page.
@@ -131,6 +152,8 @@ pub struct NewRun {
     pub payment: Option<Payment>,
     /// The plugins that its plan was made with.
     pub registry: Arc<Registry>,
+    /// The trace that its request is part of.
+    pub trace: Option<RequestTrace>,
 }
 
 /// Result of `GET /health`.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use trawl_billing::{AccountId, KeyPrefix, Payment, Slot, Spender};
-use trawl_model::Terms;
 use trawl_model::secret::Secret;
+use trawl_model::{RequestTrace, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_store::{CrawlCounts, CrawlRecord};
@@ -49,6 +49,8 @@ pub struct NewCrawl {
     /// Under which name its pages are charged, for a request that may be repeated; by default its
     /// id. A background crawl has it as its id, so that a repetition finds it.
     pub payment: Option<Payment>,
+    /// The trace that its request is part of; in memory only.
+    pub trace: Option<RequestTrace>,
 }
 
 /// A crawl that was started.
@@ -242,7 +244,7 @@ impl Crawls {
 
     /// Runs a crawl that is stored.
     fn start(&self, new: NewCrawl, admitted: Admitted, record: CrawlRecord) -> CrawlHandle {
-        let job = Job::begun(&record);
+        let job = Job::begun(&record, new.trace);
         let source = match admitted.queued {
             // Only the row is left of its request.
             Some(queued) => PlanSource::Stored(Stored {

@@ -9,11 +9,12 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span};
 use url::Url;
 
 use trawl_model::StopReason;
 use trawl_net::CpuTurns;
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::{SitemapBatch, Sitemaps};
 
@@ -180,7 +181,8 @@ fn fill(run: &Arc<CrawlRun>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     while pages.len() < run.plan.in_flight + DELIVERING_MAX {
         match lock(&run.frontier).lease() {
             Lease::Page(leased) => {
-                pages.spawn(page::crawl(Arc::clone(run), leased));
+                let page = page::crawl(Arc::clone(run), leased);
+                pages.spawn(page.instrument(Span::current()));
             }
             Lease::Wait => return None,
             Lease::Done(stop) => return Some(stop),
@@ -198,7 +200,7 @@ fn read_sitemaps(run: &CrawlRun, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     let named = run.plan.sitemap.addresses.clone();
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
-    let owner = run.context.owner.clone();
+    let (owner, trace) = (run.context.owner.clone(), run.context.trace);
     let sitemaps = sitemaps.through(plan.seed.fetch.exit());
     let pace = RequestPace {
         owner: Owner::of(&run.context.owner),
@@ -238,7 +240,7 @@ fn read_sitemaps(run: &CrawlRun, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
                 changed.notify_one();
             }
         };
-        tokio::join!(on_behalf_of(&owner, reading), adding);
+        tokio::join!(on_behalf_of(&owner, traced(trace, reading)), adding);
     });
     tasks
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use trawl_billing::Billing;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Nanodollars, StopReason, Terms};
+use trawl_model::{Nanodollars, RequestTrace, StopReason, Terms};
 use trawl_plan::crawl::WebhookPlan;
 
 use super::job::Job;
@@ -35,6 +35,9 @@ impl Events {
         job: Arc<Job>,
         billing: Billing,
     ) -> Self {
+        if let Some(trace) = job.trace.and_then(RequestTrace::for_webhooks) {
+            webhooks.note_trace(&job.id, trace);
+        }
         Self {
             balance: billing.funds(&job.account).balance,
             webhooks,

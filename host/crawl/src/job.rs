@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use trawl_billing::{AccountId, KeyPrefix, Spender};
-use trawl_model::{Nanodollars, StopReason, Terms};
+use trawl_model::{Nanodollars, RequestTrace, StopReason, Terms};
 use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
 
 use super::frontier::Counts;
@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub(super) in_background: bool,
     /// What its pages cost and what they may use.
     pub(super) terms: Terms,
+    /// The trace that its request is part of, if this process got it.
+    pub(super) trace: Option<RequestTrace>,
     /// Cancelled by the caller.
     pub(super) cancel: CancellationToken,
     /// Cancelled when the crawl has ended and is stored completely.
@@ -90,13 +92,16 @@ impl CrawlProgress {
 
 impl Job {
     /// A crawl that is about to run, or to wait for its turn.
-    pub(super) fn begun(record: &CrawlRecord) -> Arc<Self> {
+    pub(super) fn begun(record: &CrawlRecord, trace: Option<RequestTrace>) -> Arc<Self> {
         let progress = CrawlProgress {
             state: first_state(record.in_background),
             stop: None,
             ..CrawlProgress::stored(record)
         };
-        Arc::new(Self::new(record, progress))
+        Arc::new(Self {
+            trace,
+            ..Self::new(record, progress)
+        })
     }
 
     pub(super) fn new(record: &CrawlRecord, progress: CrawlProgress) -> Self {
@@ -106,6 +111,7 @@ impl Job {
             key: record.key,
             in_background: record.in_background,
             terms: record.terms,
+            trace: None,
             cancel: CancellationToken::new(),
             ended: CancellationToken::new(),
             recorded: watch::Sender::new(progress.n_pages),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trawl_engine::page::{self, Admission, FailedBy, PageBudget, PageRules, PaidBy};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, ContentHash, PageFailure, SkipReason};
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::PagePlan;
 
 use super::completion::{FrontierLease, PageEnd};
@@ -22,8 +22,8 @@ use super::run::CrawlRun;
 pub(super) fn crawl(run: Arc<CrawlRun>, leased: Leased) -> impl Future<Output = ()> + Send {
     // Made here, because a task may be aborted before it runs for the first time.
     let lease = FrontierLease::new(&run, leased.n);
-    let account = run.context.owner.clone();
-    on_behalf_of(&account, crawl_leased(run, leased, lease))
+    let (account, trace) = (run.context.owner.clone(), run.context.trace);
+    on_behalf_of(&account, traced(trace, crawl_leased(run, leased, lease)))
 }
 
 async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) {
@@ -133,6 +133,7 @@ async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure
         Cause::Robots | Cause::RobotsUnavailable => {
             refused(lease, leased, SkipReason::Robots, outcome).await;
         }
+        Cause::Rights => refused(lease, leased, SkipReason::Rights, outcome).await,
         _ => failed(lease, outcome).await,
     }
 }

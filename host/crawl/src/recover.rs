@@ -91,7 +91,7 @@ impl Crawls {
 
     async fn recover_one(&self, left: CrawlLeft) -> Result<(), StoreError> {
         let (record, n_bytes) = (left.record, left.request_bytes);
-        let job = Job::begun(&record);
+        let job = Job::begun(&record, None);
         let Some(membership) = self.jobs.enter(&job) else {
             // It was parked and has been resumed.
             return Ok(());

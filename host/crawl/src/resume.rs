@@ -38,7 +38,7 @@ impl Crawls {
             self.parts.billing.unlimited(account).await?;
         }
         let places = self.places.take(account, true, 1, &self.parts.limits)?;
-        let job = Job::begun(&record);
+        let job = Job::begun(&record, None);
         // So that wrong secrets are refused now, and not at the crawl's turn.
         let registry = (self.parts.snapshot)();
         let secrets = trawl_wire::kept_secrets(&request);

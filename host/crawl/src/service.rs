@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use trawl_billing::{AccountId, FundsError, Spender, SubscriptionError};
 use trawl_model::StopReason;
 use trawl_model::memory::{Held, MemoryKind};
@@ -274,8 +276,12 @@ impl Crawls {
     }
 
     pub(super) fn spawn(&self, task: CrawlTask, membership: Membership) {
+        let job = &task.job;
+        let trace_id = job.trace.map(|trace| trace.context.trace_id());
+        // The span of its request may end long before it.
+        let span = tracing::info_span!(parent: None, "crawl", crawl = job.id, trace_id);
         let run = self.clone().run(task, membership);
-        self.parts.tasks.spawn(run);
+        self.parts.tasks.spawn(run.instrument(span));
     }
 
     /// Runs a crawl and stores its end. It is a member until then.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use trawl_billing::{Payment, RunBudget, Slot, Tariff};
 use trawl_engine::page::{Payer, RunContext};
-use trawl_model::{StopReason, Terms};
+use trawl_model::{RequestTrace, StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_store::{CrawlState, StoreError};
 use trawl_wire::FinalEntry;
@@ -234,6 +234,7 @@ fn context(parts: &CrawlsParts, job: &Job, ready: &Ready) -> RunContext {
         job.account.to_string(),
         tariff,
     )
+    .with_trace(job.trace.and_then(RequestTrace::for_requests))
 }
 
 /// Who pays the pages of a crawl.

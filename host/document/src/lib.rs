@@ -6,7 +6,8 @@
 //! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
 //! nodes, `shadow` makes shadow trees part of it, and `layout` writes the arrays. `xml` takes the
 //! place of `source` for XHTML and for XML that is not a page, and `serialised` for pages of a
-//! browser. [`scan`] finds a page's links without a tree.
+//! browser. [`scan`] finds a page's links without a tree, and [`head_statements`] what its head
+//! says about its use.
 
 mod arena;
 mod decode;
@@ -37,7 +38,10 @@ pub use media::{media_type, sniff, utf_8_type};
 pub use page::Page;
 pub use parse::{parse, parse_xml};
 pub use plain::{empty, plain};
-pub use scan::{LINKS_MAX, Refresh, attribute_value, refresh, scan, scan_with_anchors};
+pub use scan::{
+    HeadStatements, LINKS_MAX, Refresh, attribute_value, head_statements, refresh, scan,
+    scan_with_anchors,
+};
 pub use xml::is_xml_type;
 
 pub use trawl_contract::document::{kind, namespace};

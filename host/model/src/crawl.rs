@@ -120,11 +120,13 @@ pub enum SkipReason {
     Trap,
     /// Its host has `host_limit` pages.
     HostLimit,
+    /// Its site refuses the use that the request states as its purpose.
+    Rights,
 }
 
 impl SkipReason {
     /// Every reason; the index is its number in the store and never changes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Robots,
         Self::Nofollow,
         Self::Depth,
@@ -141,6 +143,7 @@ impl SkipReason {
         Self::Stopped,
         Self::Trap,
         Self::HostLimit,
+        Self::Rights,
     ];
 
     /// Its name on the wire.
@@ -162,6 +165,7 @@ impl SkipReason {
             Self::Stopped => "stopped",
             Self::Trap => "trap",
             Self::HostLimit => "host_limit",
+            Self::Rights => "rights",
         }
     }
 

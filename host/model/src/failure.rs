@@ -66,6 +66,8 @@ pub enum Cause {
     Robots,
     /// The site answered the request for robots.txt with an error.
     RobotsUnavailable,
+    /// The site refuses the use that the request states as its purpose.
+    Rights,
     /// The TLS handshake failed, mostly because of the certificate.
     Tls,
     /// There is no route to the host.
@@ -116,7 +118,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::TooManyRedirects,
         Self::ConnectionRefused,
         Self::ConnectionClosed,
@@ -135,6 +137,7 @@ impl Cause {
         Self::PrivateAddress,
         Self::Robots,
         Self::RobotsUnavailable,
+        Self::Rights,
         Self::Tls,
         Self::Unreachable,
         Self::Proxy,
@@ -181,6 +184,7 @@ impl Cause {
             Self::PrivateAddress => "private_address",
             Self::Robots => "robots",
             Self::RobotsUnavailable => "robots_unavailable",
+            Self::Rights => "rights",
             Self::Tls => "tls",
             Self::Unreachable => "unreachable",
             Self::Proxy => "proxy",
@@ -232,6 +236,7 @@ impl Cause {
             | Self::PrivateAddress
             | Self::Robots
             | Self::RobotsUnavailable
+            | Self::Rights
             | Self::Tls
             | Self::Unreachable
             | Self::Proxy
@@ -266,6 +271,7 @@ impl Cause {
                 | Self::PrivateAddress
                 | Self::Robots
                 | Self::RobotsUnavailable
+                | Self::Rights
                 | Self::RedirectRefused
         )
     }

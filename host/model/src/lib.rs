@@ -16,8 +16,10 @@ pub mod outcome;
 pub mod page;
 pub mod plugin;
 pub mod redact;
+pub mod rights;
 pub mod secret;
 pub mod terms;
+pub mod trace;
 pub mod urls;
 pub mod usage;
 
@@ -28,5 +30,7 @@ pub use failure::{Cause, PageFailure};
 pub use money::Nanodollars;
 pub use page::{FetchedPage, Hop, MediaKind};
 pub use plugin::{Catalog, PluginKind};
+pub use rights::{Purpose, Rights};
 pub use terms::Terms;
+pub use trace::{RequestTrace, TraceContext};
 pub use usage::{Charge, Usage, VendorUse};

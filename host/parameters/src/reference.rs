@@ -281,5 +281,6 @@ const fn skipped(reason: SkipReason) -> &'static str {
             "It is one of a crawler trap: its path repeats itself, or only its session id is new."
         }
         SkipReason::HostLimit => "Its host has `host_limit` pages.",
+        SkipReason::Rights => "Its site refuses the use that `purpose` names.",
     }
 }

@@ -135,6 +135,11 @@ pub const CAUSES: &[CauseRow] = &[
         "Try again later; send `\"respect_robots\": false` if you may.",
     ),
     row(
+        Cause::Rights,
+        "The site refuses the use that `purpose` names; `error` says where.",
+        "Leave the page out, or get a licence: `metadata.rights` of a request without `purpose` lists `licenses`.",
+    ),
+    row(
         Cause::Tls,
         "The site's certificate is not trusted, or TLS failed.",
         "Check the host name and the certificate; try `http://`.",

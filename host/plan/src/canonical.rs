@@ -37,6 +37,7 @@ mod tests {
             readability: true,
             extractors: BTreeMap::from([("mine".to_owned(), json!({}))]),
             metadata: true,
+            rights: true,
             links: true,
             json_data: true,
             css_fields: Some(json!({"map": {}})),
@@ -86,6 +87,7 @@ mod tests {
             readability,
             extractors,
             metadata,
+            rights,
             links,
             json_data,
             css_fields,
@@ -102,7 +104,7 @@ mod tests {
         let n_forms = forms.len();
         forms.sort();
         forms.dedup();
-        assert_eq!((forms.len(), n_forms), (20, 20));
+        assert_eq!((forms.len(), n_forms), (21, 21));
         assert_eq!(usual().canonical(), usual().canonical());
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use trawl_model::Purpose;
+
 use super::named::named;
 use super::{CachePlan, ConfiguredPool, Engine, Named, PlanError, Pool};
 
@@ -21,6 +23,12 @@ pub const POOLS: [Named<Pool>; 3] = [
     (Pool::Isp, &["isp"]),
     (Pool::Residential, &["residential", "mobile"]),
 ];
+/// The values of `purpose`.
+pub const PURPOSES: [Named<Purpose>; 3] = [
+    (Purpose::Search, &["search"]),
+    (Purpose::AiInput, &["ai-input", "ai_input"]),
+    (Purpose::AiTrain, &["ai-train", "ai_train"]),
+];
 /// Least and most seconds of `request_timeout`; larger numbers are milliseconds.
 pub const TIMEOUT_SECONDS: (u64, u64) = (5, 255);
 
@@ -37,6 +45,18 @@ pub fn engine(name: Option<&str>) -> Result<Engine, PlanError> {
         let shown: String = name.chars().take(40).collect();
         let reason = format!("unknown mode `{shown}`; use `smart`, `http` or `browser`");
         PlanError::new("request", reason)
+    })
+}
+
+/// `purpose`, compared without case.
+///
+/// # Errors
+/// The purpose is not known.
+pub fn purpose(name: &str) -> Result<Purpose, PlanError> {
+    named(&PURPOSES, name).ok_or_else(|| {
+        let shown: String = name.trim().chars().take(40).collect();
+        let reason = format!("unknown purpose `{shown}`; use `search`, `ai-input` or `ai-train`");
+        PlanError::new("purpose", reason)
     })
 }
 

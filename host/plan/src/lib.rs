@@ -45,7 +45,7 @@ use url::Url;
 
 use trawl_model::secret::Secret;
 pub use trawl_model::{Catalog, PluginKind};
-use trawl_model::{Nanodollars, PageFailure};
+use trawl_model::{Nanodollars, PageFailure, Purpose};
 
 pub use analysis::AnalystChoice;
 pub use batch::{BatchPage, BatchPlan};
@@ -159,6 +159,8 @@ pub struct FetchPlan {
     pub pool: Pool,
     /// Whether robots.txt decides.
     pub respect_robots: bool,
+    /// `purpose`: the use that the site must not refuse; `None` asks nothing.
+    pub purpose: Option<Purpose>,
     /// How the page waits for its host's rate limit.
     pub pace: Pace,
     /// `cache`: whether a stored page may serve, and how old it may be.
@@ -178,6 +180,7 @@ impl FetchPlan {
             country_code: None,
             pool: Pool::Standard,
             respect_robots: false,
+            purpose: None,
             pace: Pace::default(),
             cache: CachePlan {
                 enabled: false,
@@ -219,6 +222,7 @@ impl fmt::Debug for FetchPlan {
             .field("timeout", &self.timeout)
             .field("pool", &self.pool)
             .field("respect_robots", &self.respect_robots)
+            .field("purpose", &self.purpose)
             .field("cache", &self.cache)
             .finish_non_exhaustive()
     }
@@ -319,6 +323,8 @@ pub struct OutputPlan {
     pub analyst: Option<AnalystChoice>,
     /// `metadata`: add the metadata object.
     pub metadata: bool,
+    /// Whether what the page says about its use is read: for `metadata` and `purpose`.
+    pub rights: bool,
     /// `return_page_links`: add the links.
     pub links: bool,
     /// `return_json_data`: add structured data and framework state.
@@ -354,6 +360,7 @@ impl OutputPlan {
             extractors: BTreeMap::new(),
             analyst: None,
             metadata: false,
+            rights: false,
             links: false,
             json_data: false,
             css_fields: None,

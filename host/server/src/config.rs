@@ -1,7 +1,9 @@
 //! Settings of the server. An unknown key is an error, so that a typo never becomes a silent
 //! default.
 
+mod bot;
 mod connections;
+mod trace;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -13,7 +15,9 @@ use serde::{Deserialize, Deserializer};
 use trawl_model::redact::shown_url;
 use trawl_net::egress::AllowList;
 
+pub use bot::BotSettings;
 pub use connections::{AccessLogSetting, HttpSettings};
+pub use trace::TraceConfig;
 
 /// The configuration file (`trawl.toml`). Every section is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -21,6 +25,8 @@ pub use connections::{AccessLogSetting, HttpSettings};
 pub struct Config {
     /// Networks that may be reached, and proxies.
     pub egress: EgressSettings,
+    /// How the server names itself to sites.
+    pub bot: BotSettings,
     /// Prices of pay-as-you-go use.
     pub prices: PriceSettings,
     /// Prices of seats of the Unlimited plan.
@@ -29,6 +35,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// Connections of callers.
     pub http: HttpSettings,
+    /// Where trace context is sent.
+    pub trace: TraceConfig,
     /// Caches of pages and plugin outputs.
     pub cache: CacheSettings,
     /// The browser that renders pages.

@@ -51,6 +51,9 @@ pub(crate) fn fetch_plan(
         country_code,
         pool,
         respect_robots: request.respect_robots.unwrap_or(false),
+        purpose: filled(request.purpose.as_deref())
+            .map(fetching::purpose)
+            .transpose()?,
         cache: cache(request.cache.take())?,
         pace: Pace::default(),
     })

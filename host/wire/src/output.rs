@@ -23,6 +23,7 @@ pub(crate) fn output_plan(
     without_effect: &mut Vec<&'static str>,
 ) -> Result<OutputPlan, PlanError> {
     let screenshot = rendering::screenshot_format(&request, verb);
+    let has_purpose = filled(request.pages.purpose.as_deref()).is_some();
     let mut request = request.outputs;
     if verb == Verb::Screenshot && !rendering::names_only(request.return_format.as_ref()) {
         without_effect.push("return_format");
@@ -42,6 +43,7 @@ pub(crate) fn output_plan(
         analyst: None,
         readability: named.readability,
         metadata: is_on(request.metadata),
+        rights: is_on(request.metadata) || has_purpose,
         links: is_on(request.return_page_links),
         json_data: named.json_data,
         css_fields: named
@@ -65,7 +67,7 @@ pub(crate) fn output_plan(
     Ok(match verb {
         Verb::Scrape | Verb::Batch | Verb::Unblocker | Verb::Pipeline(_) => plan,
         Verb::Links => links_only(plan),
-        Verb::Map => links_for_map(),
+        Verb::Map => links_for_map(has_purpose),
         Verb::Screenshot => rendering::screenshot_only(plan, screenshot),
     })
 }
@@ -176,8 +178,9 @@ fn chunking_plan(
 }
 
 /// The links of the start page with their texts, and nothing else.
-fn links_for_map() -> OutputPlan {
+fn links_for_map(rights: bool) -> OutputPlan {
     OutputPlan {
+        rights,
         discover: true,
         anchors: true,
         ..OutputPlan::of(no_content())

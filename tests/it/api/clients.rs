@@ -26,12 +26,12 @@ const TEST_GRACE: Duration = Duration::from_secs(240);
 const ROUNDS_MAX: u64 = 100;
 
 /// A folder with the document, in which tools are run.
-struct Bench {
+pub(super) struct Bench {
     folder: TempDir,
 }
 
 impl Bench {
-    fn new(document: &Value) -> Self {
+    pub(super) fn new(document: &Value) -> Self {
         let folder = TempDir::new_in(TOOLS).expect("a folder next to the packages");
         for entry in fs::read_dir(SOURCES).expect("the sources").flatten() {
             let to = folder.path().join(entry.file_name());
@@ -41,7 +41,7 @@ impl Bench {
         Self { folder }
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
@@ -56,7 +56,7 @@ impl Bench {
     }
 
     /// A program that reaches this machine directly, and nothing else needs.
-    fn command(&self, program: &Path) -> Command {
+    pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.path())
@@ -73,7 +73,7 @@ impl Bench {
     ///
     /// # Panics
     /// It fails, or takes longer than `limit`.
-    fn run(&self, command: &mut Command, limit: Duration) -> String {
+    pub(super) fn run(&self, command: &mut Command, limit: Duration) -> String {
         let name = Path::new(command.get_program()).file_name();
         let name = name.unwrap_or_default().to_string_lossy().into_owned();
         let [out, err] = ["out", "err"].map(|end| self.path().join(format!("{name}.{end}")));

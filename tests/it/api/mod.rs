@@ -4,6 +4,7 @@
 mod clients;
 mod documented;
 mod refusals;
+mod signatures;
 
 use reqwest::Method;
 use serde_json::{Value, json};

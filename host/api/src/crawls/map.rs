@@ -9,6 +9,7 @@ use futures_util::{StreamExt, stream};
 
 use trawl_billing::Account;
 use trawl_crawl::SiteMap;
+use trawl_model::RequestTrace;
 use trawl_plan::PagePlan;
 use trawl_plugins::Registry;
 use trawl_wire::{MapLine, MapRequest, PlanContext, map_request};
@@ -87,7 +88,8 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         .api
         .rooms
         .crawls
-        .site_map(Arc::new(plan), &request.account.id);
+        .site_map(Arc::new(plan), &request.account.id)
+        .with_trace(request.trace.and_then(RequestTrace::for_requests));
     if let Some(start) = map.start_page() {
         let mut outcomes = pages(&request, &registry, 0, vec![start])?;
         if let Some(outcome) = outcomes.next().await {

@@ -51,7 +51,7 @@ pub(crate) struct Skipped {
     url: String,
     /// `robots`, `nofollow`, `depth`, `budget`, `limit`, `max_credits_allowed`, `scope`,
     /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full`, `stopped`,
-    /// `trap` or `host_limit`.
+    /// `trap`, `host_limit` or `rights`.
     reason: &'static str,
     /// Hops from the seed URL; always 0 in a batch.
     depth: u16,

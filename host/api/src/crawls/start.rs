@@ -121,6 +121,7 @@ impl PlannedCrawls {
             slot: slot.clone(),
             registry: Arc::clone(&self.registry),
             payment: payment.map(|payment| payment.part(n)),
+            trace: request.trace,
         });
         let crawls = request.api.rooms.crawls.begin(crawls.collect()).await?;
         Ok(StartedCrawls { crawls, ignored })

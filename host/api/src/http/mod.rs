@@ -25,4 +25,5 @@ pub(crate) mod queries;
 pub(crate) mod rate;
 pub(crate) mod request;
 pub(crate) mod stream;
+pub(crate) mod trace;
 pub(crate) mod version;

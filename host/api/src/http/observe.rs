@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
 use super::deprecation;
+use super::trace::TraceSettings;
 use super::version::unversioned;
 
 const REQUEST_ID: &str = "x-request-id";
@@ -31,7 +32,11 @@ pub struct Served {
 }
 
 /// The outermost layer: assigns the request id, opens the span, records the metrics.
-pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
+pub(crate) async fn observe(
+    State(settings): State<TraceSettings>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let started = Instant::now();
     let id: Arc<str> = request_id(request.headers()).into();
     let method = request.method();
@@ -47,7 +52,15 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
         %method,
         path = loggable_path(request.uri().path()),
         account = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
+        parent_span_id = tracing::field::Empty,
+        span_id = tracing::field::Empty,
     );
+    let traced = settings.of(request.headers());
+    if let Some(traced) = traced {
+        traced.record(&span);
+        request.extensions_mut().insert(traced.trace);
+    }
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status();
@@ -65,6 +78,9 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     });
     if is_deprecated {
         deprecation::set_headers(response.headers_mut());
+    }
+    if let Some(traced) = traced {
+        settings.respond(traced, response.headers_mut());
     }
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);

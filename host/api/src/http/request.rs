@@ -8,8 +8,8 @@ use axum::http::Method;
 use axum::response::Response;
 
 use trawl_billing::{Account, Payment};
-use trawl_model::Terms;
 use trawl_model::memory::Held;
+use trawl_model::{RequestTrace, Terms};
 use trawl_plugins::Registry;
 use trawl_wire::RequestDefaults;
 
@@ -36,6 +36,8 @@ pub(crate) struct ApiRequest {
     /// Under which name its pages are charged, if it has an `Idempotency-Key`.
     pub(crate) payment: Option<Payment>,
     request_id: RequestId,
+    /// The trace that it is part of.
+    pub(crate) trace: Option<RequestTrace>,
     /// Whether its plan is still waited for.
     wanted: Wanted,
 }
@@ -63,6 +65,7 @@ impl ApiRequest {
             terms: self.terms,
             payment: self.payment.clone(),
             registry,
+            trace: self.trace,
         }
     }
 
@@ -130,6 +133,7 @@ pub(crate) async fn receive(
         .get::<RequestId>()
         .cloned()
         .unwrap_or_default();
+    let trace = request.extensions().get::<RequestTrace>().copied();
     let body = body::read(request, body_bytes_max).await?;
     let request = ApiRequest {
         api: api.clone(),
@@ -139,6 +143,7 @@ pub(crate) async fn receive(
         terms,
         payment: None,
         request_id,
+        trace,
         wanted: Wanted::default(),
     };
     Received::new(request, path, idempotency_key).await

@@ -2,6 +2,7 @@
 
 mod documented;
 pub(crate) mod health;
+pub(crate) mod key_directory;
 pub(crate) mod metrics;
 pub(crate) mod plugins;
 pub(crate) mod providers;

@@ -50,6 +50,7 @@ fn new_crawl(account: &AccountId, payment: Option<Payment>) -> NewCrawl {
         slot: None,
         registry: Registry::empty(),
         payment,
+        trace: None,
     }
 }
 

@@ -8,6 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::server::TestServer;
 use crate::router::open_paths;
+use crate::status::key_directory::PATH;
 
 /// CPU time of this thread.
 fn cpu() -> Duration {
@@ -99,4 +100,37 @@ async fn the_start_page_is_not_sent_twice() {
     let packed = [("accept-encoding", "gzip")];
     let packed = server.get_from("/", "192.0.2.1:1", &packed).await;
     assert_eq!(packed.header("content-encoding"), "gzip");
+}
+
+#[tokio::test]
+async fn the_key_directory_is_signed_and_absent_without_a_key() {
+    let server = TestServer::new().await;
+    let get = || server.get_from(PATH, "192.0.2.1:1", &[("accept-encoding", "gzip")]);
+    assert_eq!(get().await.status, 404);
+    server.service.signs_requests.store(true, Ordering::SeqCst);
+    let response = get().await;
+    assert_eq!(response.status, 200);
+    assert_eq!(
+        response.header("content-type"),
+        "application/http-message-signatures-directory+json"
+    );
+    assert_eq!(response.header("cache-control"), "max-age=60");
+    assert_eq!(response.header("signature-input"), "sig1=()");
+    assert_eq!(response.header("signature"), "sig1=:AA==:");
+    assert_eq!(response.header("content-encoding"), "", "as it is signed");
+    assert_eq!(response.body, "{\"keys\":[]}");
+}
+
+#[tokio::test]
+async fn a_response_says_its_span_if_the_request_has_a_trace() {
+    let server = TestServer::new().await;
+    let sent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+    let response = server
+        .get_from("/health", "192.0.2.1:1", &[("traceparent", sent)])
+        .await;
+    let span = response.header("traceresponse");
+    assert!(span.starts_with(&sent[..36]) && span != sent, "{span}");
+    assert_eq!(span.len(), sent.len());
+    let response = server.get_from("/health", "192.0.2.1:1", &[]).await;
+    assert_eq!(response.header("traceresponse"), "");
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -44,7 +45,10 @@ use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, DiskThreshold, Storage, Store};
 use trawl_wire::ConfiguredDefaults;
 
-use crate::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot, router};
+use crate::{
+    Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
+    TraceSettings, router,
+};
 
 /// The interface, a key of its account, and its data directory.
 pub(super) struct TestServer {
@@ -58,6 +62,8 @@ pub(super) struct FakeService {
     rooms: Rooms,
     per_minute: u32,
     pub(super) is_draining: AtomicBool,
+    /// Whether it has a key for requests to sites.
+    pub(super) signs_requests: AtomicBool,
     /// Runs that were begun.
     pub(super) n_runs: AtomicUsize,
     /// Generation of the plugins, and how often they were described.
@@ -158,6 +164,7 @@ impl TestServer {
             rooms,
             per_minute,
             is_draining: AtomicBool::new(false),
+            signs_requests: AtomicBool::new(false),
             n_runs: AtomicUsize::new(0),
             generation: AtomicU64::new(1),
             n_described: AtomicUsize::new(0),
@@ -405,6 +412,16 @@ impl Service for FakeService {
         key == "tra_admin"
     }
 
+    fn key_directory(&self) -> Option<KeyDirectory> {
+        let signs = self.signs_requests.load(Ordering::SeqCst);
+        signs.then(|| KeyDirectory {
+            document: "{\"keys\":[]}".to_owned(),
+            signature_input: "sig1=()".to_owned(),
+            signature: "sig1=:AA==:".to_owned(),
+            age: Duration::from_secs(60),
+        })
+    }
+
     fn providers(&self) -> Value {
         json!({"providers": []})
     }
@@ -430,6 +447,10 @@ impl FakeService {
             requests_per_minute: self.per_minute,
             queries_per_account: 1,
             metrics_without_key,
+            trace: TraceSettings {
+                in_responses: true,
+                ..TraceSettings::default()
+            },
         };
         let service = Arc::clone(self) as Arc<dyn Service>;
         router(service, self.rooms.clone(), settings)

@@ -18,11 +18,11 @@ use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use trawl_billing::AccountId;
-use trawl_model::Nanodollars;
 use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{Nanodollars, TraceContext};
 use trawl_net::CpuTurns;
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::{SitemapBatch, Sitemaps};
@@ -55,6 +55,8 @@ pub struct SiteMap {
     sitemaps: Sitemaps,
     robots: Arc<Robots>,
     memory: MemoryShare,
+    /// The span below which requests for sitemaps are.
+    trace: Option<TraceContext>,
     /// Covers the URLs.
     lease: MemoryLease,
     /// The start page after redirects.
@@ -90,6 +92,7 @@ impl SiteMap {
             robots,
             lease: memory.page().lease_for(MemoryKind::Outputs),
             memory,
+            trace: None,
             site: plan.site.seed.url.clone(),
             urls: FoundUrls::new(&plan),
             files: Vec::new(),
@@ -99,6 +102,12 @@ impl SiteMap {
             until: Instant::now() + plan.time,
             plan,
         }
+    }
+
+    /// The same with requests for sitemaps that carry a trace context below this one.
+    #[must_use]
+    pub fn with_trace(self, trace: Option<TraceContext>) -> Self {
+        Self { trace, ..self }
     }
 
     /// The page to read first; `None` if sitemaps alone are read.
@@ -168,6 +177,7 @@ impl SiteMap {
             }
             sitemaps.read(starts, pace, &memory, sender).await.is_cut
         };
+        let reading = traced(self.trace, reading);
         let mut reading = pin!(on_behalf_of(&owner, reading));
         let mut is_read = false;
         while !self.urls.is_full() {

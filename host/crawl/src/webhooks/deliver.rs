@@ -16,7 +16,7 @@ use url::Url;
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryBudget, MemoryShare};
 use trawl_model::redact::without_userinfo;
-use trawl_net::egress::{Egress, Route};
+use trawl_net::egress::{Egress, Route, traced};
 use trawl_plan::address::basic_authorization;
 use trawl_store::{
     AccountId, BatchSize, Busy, Channel, DeliveryFailure, OutboxRow, SigningSecrets, StoreError,
@@ -257,6 +257,7 @@ impl Webhooks {
     }
 
     async fn send(&self, egress: &Egress, mut row: OutboxRow) -> (OutboxRow, Result<(), String>) {
+        let trace = self.traces.of(&row.id);
         let sent = async {
             let secrets = self
                 .secrets(&row.account)
@@ -264,7 +265,7 @@ impl Webhooks {
                 .map_err(|error| error.to_string())?;
             post(egress, &mut row, &secrets, self.clock.now()).await
         };
-        let sent = timeout(ANSWER_TIME_MAX, sent).await;
+        let sent = timeout(ANSWER_TIME_MAX, traced(trace, sent)).await;
         let sent = sent.unwrap_or_else(|_| Err("timed out".to_owned()));
         (row, sent)
     }

@@ -15,6 +15,7 @@ mod outbox;
 mod sign;
 #[cfg(test)]
 mod tests;
+mod traces;
 
 pub use deliver::ANSWER_TIME_MAX;
 pub use event::{CONTENT_BYTES_MAX, EndedCrawl, Event, FoundPage};

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use trawl_model::TraceContext;
 use trawl_model::clock::Clock;
 use trawl_store::{AccountId, OutboxRow, SigningSecrets, Store, StoreError};
 
 use super::event::Event;
+use super::traces::Traces;
 
 /// Most events that wait, over all accounts, so that unreachable receivers cannot fill the disk.
 pub const WAITING_MAX: u64 = 1_000_000;
@@ -70,6 +72,8 @@ pub struct Webhooks {
     pub(super) wake: Notify,
     /// Number of stored events, approximately.
     pub(super) waiting: AtomicU64,
+    /// Traces of crawls whose events carry them.
+    pub(super) traces: Traces,
 }
 
 impl Webhooks {
@@ -81,7 +85,13 @@ impl Webhooks {
             clock,
             wake: Notify::new(),
             waiting: AtomicU64::new(0),
+            traces: Traces::default(),
         })
+    }
+
+    /// Has the events of a crawl carry a trace context below this one, while this process lives.
+    pub(crate) fn note_trace(&self, crawl_id: &str, trace: TraceContext) {
+        self.traces.note(crawl_id, trace);
     }
 
     /// Stores events for delivery; they are durable when this returns. An event whose id is stored

@@ -10,6 +10,7 @@ mod foreign;
 mod join;
 mod links;
 mod meta;
+mod statements;
 mod tag_name;
 mod written;
 
@@ -25,6 +26,7 @@ use self::join::Joiner;
 pub use self::links::LINKS_MAX;
 use self::links::Links;
 pub use self::meta::{Refresh, refresh};
+pub use self::statements::HeadStatements;
 use self::tag_name::{Element, element};
 use super::page::Page;
 use super::resolve::{query_encoding, with_encoded_query};
@@ -47,6 +49,15 @@ pub fn scan(page: &Page<'_>) -> Discovered {
 /// The same with the text of each link, from its first occurrence.
 pub fn scan_with_anchors(page: &Page<'_>) -> Discovered {
     scanned(page, true)
+}
+
+/// What the elements before the `body` of an HTML page say about its use.
+pub fn head_statements(page: &Page<'_>) -> HeadStatements {
+    // A base does not matter, so none ends the scan early.
+    let mut scan = Scan::new(page, Some(page.url.clone()), false);
+    scan.statements = Some(HeadStatements::default());
+    scan.run();
+    scan.statements.unwrap_or_default()
 }
 
 fn scanned(page: &Page<'_>, with_anchors: bool) -> Discovered {
@@ -83,6 +94,8 @@ struct Scan<'a> {
     shadows: usize,
     /// Open elements of SVG and MathML.
     foreign: Foreign,
+    /// What the head says about the use of the page, if only that is read.
+    statements: Option<HeadStatements>,
 }
 
 impl<'a> Scan<'a> {
@@ -102,6 +115,7 @@ impl<'a> Scan<'a> {
             templates: 0,
             shadows: 0,
             foreign: Foreign::default(),
+            statements: None,
         }
     }
 
@@ -182,6 +196,9 @@ impl<'a> Scan<'a> {
             return self.foreign_tag(name, name_end);
         }
         match element {
+            Element::Other if self.statements.is_some() && name.eq_ignore_ascii_case(b"body") => {
+                self.at = self.text.len();
+            }
             Element::Other => {
                 self.skip_attributes(name_end);
             }
@@ -206,20 +223,7 @@ impl<'a> Scan<'a> {
                 let [href, rel] = self.attributes(name_end, ["href", "rel"])?;
                 self.anchor(href, rel);
             }
-            Element::Link => {
-                let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
-                if let Some(rel) = rel
-                    && meta::is_page_link(&rel, media_type.as_deref())
-                {
-                    if let Some(href) = &href
-                        && self.templates == 0
-                        && meta::has_token(&rel, "canonical")
-                    {
-                        self.links.note_canonical(&self.encoded(href));
-                    }
-                    self.take(href, false);
-                }
-            }
+            Element::Link => self.link(name_end)?,
             Element::Meta => self.meta(name_end),
             Element::Base => return self.base(name_end),
         }
@@ -247,6 +251,26 @@ impl<'a> Scan<'a> {
         {
             self.links.set_anchor(text);
         }
+    }
+
+    /// The tag of a `link`; `None` when the source ends inside it.
+    fn link(&mut self, name_end: usize) -> Option<()> {
+        let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
+        if let (Some(said), Some(href), Some(rel)) = (&mut self.statements, &href, &rel) {
+            said.link(href, rel, self.templates > 0);
+        }
+        if let Some(rel) = rel
+            && meta::is_page_link(&rel, media_type.as_deref())
+        {
+            if let Some(href) = &href
+                && self.templates == 0
+                && meta::has_token(&rel, "canonical")
+            {
+                self.links.note_canonical(&self.encoded(href));
+            }
+            self.take(href, false);
+        }
+        Some(())
     }
 
     /// The start tag of a `template`; `None` when the source ends inside it.
@@ -306,6 +330,7 @@ impl<'a> Scan<'a> {
     fn take(&mut self, href: Option<Cow<'a, str>>, nofollow: bool) {
         if let Some(href) = href
             && self.templates == 0
+            && self.statements.is_none()
         {
             self.links.take(&self.encoded(&href), nofollow);
         }
@@ -334,6 +359,9 @@ impl<'a> Scan<'a> {
                 .as_ref()
                 .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
         };
+        if let (Some(said), Some(name)) = (&mut self.statements, &name) {
+            said.meta(name, &content);
+        }
         if let Some(name) = &name
             && meta::forbids_following(&content)
         {

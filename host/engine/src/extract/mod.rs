@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
-use trawl_document::{Document, ParseError, ParseLimits};
+use trawl_document::{Document, HeadStatements, ParseError, ParseLimits};
 use trawl_model::{Cause, Discovered, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{PageView, Registry};
@@ -69,6 +69,7 @@ pub fn run(
 ) -> (Outputs, CpuTime) {
     let started = cpu::thread_time();
     let mut source = PageText::new(input);
+    let statements = source.statements(&input.url, plan);
     source.decode(registry, &input.url, plan);
     let discovered = plan.discover.then(|| source.discover(&input.url, plan));
     let document = source.parse(input, plan, deadline);
@@ -78,7 +79,11 @@ pub fn run(
         Ok(documents) => make(registry, input, plan, documents, source),
         Err(failure) => Outputs::failed(failure),
     };
-    let outputs = Outputs { discovered, ..made };
+    let outputs = Outputs {
+        discovered,
+        statements,
+        ..made
+    };
     let transform = cpu::thread_time().saturating_sub(started + parse);
     (outputs, CpuTime { parse, transform })
 }
@@ -229,6 +234,12 @@ impl<'a> PageText<'a> {
             Some(rule) => rule.rewrite(&found),
             None => found,
         }
+    }
+
+    /// What the head of an HTML page says about its use, if the plan reads it.
+    fn statements(&self, url: &Url, plan: &OutputPlan) -> Option<Box<HeadStatements>> {
+        let is_read = plan.rights && self.kind == MediaKind::Html;
+        is_read.then(|| Box::new(trawl_document::head_statements(&self.page(url))))
     }
 
     fn parse(

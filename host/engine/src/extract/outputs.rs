@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use trawl_document::HeadStatements;
 use trawl_model::{Cause, Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, PRUNE, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
@@ -30,6 +31,8 @@ pub struct Outputs {
     pub fields: Fields,
     /// The page's links, if the plan discovers them; none if it is not HTML.
     pub discovered: Option<Discovered>,
+    /// What the page's head says about its use, if the plan reads it.
+    pub statements: Option<Box<HeadStatements>>,
     /// The state of the plan's analyst: its answer, or a question for a model.
     pub analysis: Option<Analysis>,
     /// The first thing that failed.
@@ -70,9 +73,11 @@ impl Outputs {
         ];
         let maps = [&self.fields.metadata, &self.fields.extracted];
         let discovered = self.discovered.as_ref().map_or(0, Discovered::bytes);
+        let said = self.statements.as_ref().map_or(0, |said| said.bytes());
         let fields: usize = values.into_iter().flatten().map(value_bytes).sum();
         let maps: usize = maps.into_iter().flatten().map(map_bytes).sum();
-        (content_bytes(&self.content) + fields + maps + discovered + size_of::<Self>()) as u64
+        (content_bytes(&self.content) + fields + maps + discovered + said + size_of::<Self>())
+            as u64
     }
 
     /// The part if it was made; otherwise records the first failure.

@@ -187,8 +187,9 @@ impl Workers {
         deadline: Instant,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PageFailure> {
+        let span = tracing::Span::current();
         self.pool
-            .run(owner, deadline, job)
+            .run(owner, deadline, move || span.in_scope(job))
             .await
             .map_err(failure_of)
     }

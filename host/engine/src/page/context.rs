@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use trawl_billing::Tariff;
+use trawl_model::TraceContext;
 use trawl_model::memory::{MemoryBudget, MemoryShare};
 use trawl_net::fetch::CookieJar;
 use trawl_plan::PagePlan;
@@ -47,6 +48,8 @@ pub struct RunContext {
     pub tariff: Tariff,
     /// What its pages are expected to cost.
     pub expectations: Expectations,
+    /// The span below which its requests are; `None` if they carry no trace context.
+    pub trace: Option<TraceContext>,
 }
 
 impl RunContext {
@@ -68,7 +71,14 @@ impl RunContext {
             jar: Arc::new(CookieJar::new()),
             owner,
             tariff,
+            trace: None,
         }
+    }
+
+    /// The same with requests that carry a trace context below this one.
+    #[must_use]
+    pub fn with_trace(self, trace: Option<TraceContext>) -> Self {
+        Self { trace, ..self }
     }
 
     /// The budget of a page of the run, which has reserved nothing yet.

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tracing::Instrument;
+
 use trawl_billing::Tariff;
+use trawl_document::HeadStatements;
 use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
-use trawl_net::egress::on_behalf_of;
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
 use super::analysis::{self, AnalysedPage};
@@ -107,7 +110,10 @@ pub async fn produce(
         memory: run.memory.page(),
         started: Instant::now(),
     };
-    on_behalf_of(&run.owner, visit.produce()).await
+    let host = plan.url.host_str().unwrap_or_default();
+    let span = tracing::debug_span!("page", host);
+    let produced = visit.produce().instrument(span);
+    on_behalf_of(&run.owner, traced(run.trace, produced)).await
 }
 
 /// The result of a page that no route served, after this time.
@@ -146,6 +152,13 @@ impl PageVisit<'_> {
         }
         let mut lease = self.memory.lease_for(MemoryKind::Outputs);
         let mut made = self.outputs(&mut served, &mut lease).await;
+        if let Err(failure) = self
+            .note_rights(&mut served, made.outputs.statements.as_deref())
+            .await
+        {
+            let reason = NotServed::refused(failure);
+            return not_served(self.plan, self.started.elapsed(), reason);
+        }
         let mut usage = served.usage;
         usage.compute += made.cpu.parse;
         usage.transform += made.cpu.transform;
@@ -198,6 +211,27 @@ impl PageVisit<'_> {
         };
         let routing = &run.engine.routing;
         routing.serve(self.plan, self.admission, client).await
+    }
+
+    /// Adds what is said about the use of a good page to its metadata, if that is read.
+    ///
+    /// # Errors
+    /// The purpose of the page is refused.
+    async fn note_rights(
+        &self,
+        served: &mut Served,
+        head: Option<&HeadStatements>,
+    ) -> Result<(), PageFailure> {
+        if !self.plan.output.rights || has_failed(served) {
+            return Ok(());
+        }
+        let rights = self.admission.rights(&served.page, head).await?;
+        if !rights.is_empty() {
+            served
+                .metadata
+                .insert("rights".to_owned(), rights.to_json());
+        }
+        Ok(())
     }
 
     /// Makes the outputs of the served page; they hold the lease.

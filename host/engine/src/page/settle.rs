@@ -1,5 +1,7 @@
 //! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
 
+use tracing::Instrument;
+
 use trawl_billing::{BillingError, Consumed, FundsError};
 use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
@@ -129,7 +131,10 @@ pub async fn try_settle(
     }
     let charge = trawl_billing::price(&usage, &tariff);
     let posted = match reservation {
-        Some(reservation) => reservation.post(&charge).await,
+        Some(reservation) => {
+            let posted = reservation.post(&charge);
+            posted.instrument(tracing::debug_span!("charge")).await
+        }
         None => Err(BillingError::Unavailable),
     };
     match posted {

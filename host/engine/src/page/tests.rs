@@ -5,16 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde_json::json;
 use url::Url;
 
 use trawl_billing::{FundsError, Tariff};
 use trawl_model::memory::MemoryBudget;
-use trawl_model::{Cause, Nanodollars, SkipReason};
+use trawl_model::{Cause, Nanodollars, Purpose, SkipReason};
 use trawl_net::fetch::PoliteGet;
 use trawl_net::fetch::loopback::{self, LoopbackSite, fetcher};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_plan::testing::page_plan;
+use trawl_plan::{FetchPlan, OutputPlan, PagePlan};
 use trawl_plugins::Registry;
 
 use super::*;
@@ -22,6 +24,8 @@ use crate::extract::Workers;
 use crate::in_flight::PagesInFlight;
 use crate::page_budget::tests::payer;
 use crate::routing::Routing;
+
+mod spans;
 
 fn run_context() -> RunContext {
     let politeness = Politeness::new(&PolitenessConfig::default());
@@ -110,4 +114,98 @@ async fn a_page_that_costs_more_than_there_is_has_failed_by_its_funds() {
     assert!(unfunded.is_reserved && unfunded.was_underfunded);
     assert_eq!(site.asked(), ["/"]);
     page_budget.void("done");
+}
+
+/// A page with this purpose, whose statements are read.
+fn page_for(url: &Url, purpose: Option<Purpose>) -> PagePlan {
+    let plan = page_plan(url.as_str());
+    PagePlan {
+        fetch: Arc::new(FetchPlan {
+            purpose,
+            ..(*plan.fetch).clone()
+        }),
+        output: Arc::new(OutputPlan {
+            rights: true,
+            ..(*plan.output).clone()
+        }),
+        ..plan
+    }
+}
+
+#[tokio::test]
+async fn a_page_whose_use_is_refused_has_failed_by_that() {
+    let html = "content-type: text/html\r\n";
+    let robots = "User-agent: *\nContent-Signal: /signal ai-train=no\nDisallow: /meta\n";
+    let said = "content-type: text/html\r\ncontent-usage: train-ai=n, search=y\r\n";
+    let away = "location: /signal\r\n";
+    let site = LoopbackSite::start(&[
+        ("/robots.txt", vec![loopback::page(200, "", robots)]),
+        ("/signal", vec![loopback::page(200, html, "signal")]),
+        (
+            "/meta",
+            vec![loopback::page(
+                200,
+                html,
+                "<meta name=robots content=noai>secret",
+            )],
+        ),
+        ("/header", vec![loopback::page(200, said, "header")]),
+        ("/away", vec![loopback::page(302, away, "")]),
+        ("/open", vec![loopback::page(200, html, "open")]),
+    ])
+    .await;
+    let run = run_context();
+    let page_budget = PageBudget::unbilled(Nanodollars::MAX);
+    for (path, source) in [
+        ("/signal", Some("robots.txt content-signal")),
+        ("/meta", Some("meta robots")),
+        ("/header", Some("content-usage")),
+        ("/away", Some("whose site refuses")),
+        ("/open", None),
+    ] {
+        let plan = page_for(&site.url(path), Some(Purpose::AiTrain));
+        let admission = Arc::new(run.admission(&plan));
+        let produced = produce(&run, &plan, &admission, &page_budget).await;
+        let failure = produced.outcome.error;
+        assert_eq!(failure.is_some(), source.is_some(), "{path} {failure:?}");
+        if let (Some(failure), Some(source)) = (failure, source) {
+            assert_eq!(failure.cause, Cause::Rights, "{path}");
+            assert!(failure.message.contains(source), "{path} {failure}");
+        }
+    }
+    // A page that robots.txt refuses for it is not requested, and nothing else there is obeyed.
+    assert_eq!(
+        site.asked(),
+        ["/robots.txt", "/meta", "/header", "/away", "/open"]
+    );
+    let search = page_for(&site.url("/header"), Some(Purpose::Search));
+    let admission = Arc::new(run.admission(&search));
+    let produced = produce(&run, &search, &admission, &page_budget).await;
+    assert_eq!(produced.outcome.error, None);
+    let metadata = produced.outcome.fields.metadata.expect("metadata");
+    let expected = json!({
+        "search": {"allowed": true, "sources": ["content-usage"]},
+        "ai-train": {"allowed": false, "sources": ["content-usage"]},
+    });
+    assert_eq!(metadata["rights"], expected);
+}
+
+#[tokio::test]
+async fn without_a_purpose_robots_txt_is_not_asked_about_the_use() {
+    let html = "content-type: text/html\r\n";
+    let body = "<meta name=robots content=noindex><link rel=license href=/l>text";
+    let site = LoopbackSite::start(&[("/", vec![loopback::page(200, html, body)])]).await;
+    let (run, page_budget) = (run_context(), PageBudget::unbilled(Nanodollars::MAX));
+    let plan = page_for(&site.url("/"), None);
+    let admission = Arc::new(run.admission(&plan));
+    let produced = produce(&run, &plan, &admission, &page_budget).await;
+    assert_eq!(produced.outcome.error, None);
+    let metadata = produced.outcome.fields.metadata.expect("metadata");
+    let expected = json!({
+        "search": {"allowed": false, "sources": ["meta robots"]},
+        "licenses": [site.url("/l").as_str()],
+        "noindex": true,
+    });
+    assert_eq!(metadata["rights"], expected);
+    assert_eq!(site.asked(), ["/"]);
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tracing::Instrument;
+
 use trawl_model::memory::{MemoryLease, PageMemory};
 use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::{FetchError, RedirectPolicy};
@@ -88,6 +90,7 @@ impl OwnBrowser {
         let rendered = self
             .renderer
             .render(&permit, url, &plan.fetch, &plan.render, job)
+            .instrument(tracing::debug_span!("render", host))
             .await;
         let mut rendered = match rendered {
             Ok(rendered) => rendered,

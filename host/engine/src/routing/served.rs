@@ -21,7 +21,7 @@ pub struct Served {
     /// The page.
     pub page: FetchedPage,
     /// Metadata about serving, added to every entry: `rendered_by`, `render_reason`, `cache`,
-    /// `body_fault`, `automation_data`, `provider_attempts`, `vendor_cost_source`.
+    /// `body_fault`, `automation_data`, `provider_attempts`, `vendor_cost_source`, `rights`.
     pub metadata: Map<String, Value>,
     /// What serving consumed. Extraction and the model add theirs.
     pub usage: Usage,
@@ -208,13 +208,29 @@ impl NotServed {
     pub(super) fn skipped(reason: SkipReason) -> Self {
         let cause = match reason {
             SkipReason::Robots => Cause::Robots,
+            SkipReason::Rights => Cause::Rights,
             _ => Cause::RedirectRefused,
         };
-        let name = reason.name();
-        let message = format!("the page redirects to a URL that this crawl skips: {name}");
+        let message = match reason {
+            SkipReason::Rights => {
+                "the page redirects to a URL whose site refuses the purpose".to_owned()
+            }
+            _ => {
+                let name = reason.name();
+                format!("the page redirects to a URL that this crawl skips: {name}")
+            }
+        };
         Self {
             by: FailedBy::Rule(reason),
             ..Self::from(PageFailure::new(cause, message))
+        }
+    }
+
+    /// A page whose site refuses its purpose, in this failure's words.
+    pub(crate) fn refused(failure: PageFailure) -> Self {
+        Self {
+            by: FailedBy::Rule(SkipReason::Rights),
+            ..Self::from(failure)
         }
     }
 }

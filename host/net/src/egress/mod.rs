@@ -19,6 +19,7 @@ mod reply;
 mod resolve;
 mod route;
 mod sample;
+mod trace;
 mod tunnels;
 mod upstream;
 
@@ -43,6 +44,7 @@ pub use proxy::{KeptCookies, ProxyChannel, ProxyLimits, Refusal};
 pub use reply::Reply;
 pub use route::{PoolUse, Route};
 pub use sample::SAMPLE_HOST;
+pub use trace::traced;
 pub use upstream::{Resolve, UpstreamProxy};
 
 use client::{Connector, HttpClient, Sender};
@@ -161,7 +163,8 @@ impl Egress {
     ///
     /// # Errors
     /// [`EgressError`]: refused before anything is sent, or failed on the way.
-    pub async fn send(&self, request: Request, route: &Route) -> Result<Reply, EgressError> {
+    pub async fn send(&self, mut request: Request, route: &Route) -> Result<Reply, EgressError> {
+        trace::add(&mut request);
         if sample::is_sample(request.url()) {
             let page = Response::from(sample::respond(request.url()));
             return Ok(self.reply(page, false));
@@ -254,7 +257,8 @@ impl Egress {
     }
 
     /// Sends a request to a URL that the operator has allowed.
-    async fn send_as_operator(&self, request: Request) -> Result<Reply, EgressError> {
+    async fn send_as_operator(&self, mut request: Request) -> Result<Reply, EgressError> {
+        trace::add(&mut request);
         let account = current_account();
         let names = self.check(request.url(), Trust::Operator, &account).await?;
         let dial = Dial::new(names, account);

@@ -38,6 +38,7 @@ use trawl_plan::FetchPlan;
 
 use crate::egress::{Egress, PoolUse, Reply, Route, connection_auth};
 use crate::politeness::Permit;
+use crate::signatures::Signer;
 use body::{BodyLimits, receive};
 use cookies::CookieChange;
 use hop::{Hop, text_of};
@@ -53,6 +54,8 @@ pub struct FetchConfig {
     pub body_bytes_max: usize,
     /// How long a body may arrive without a byte.
     pub body_idle_max: Duration,
+    /// Signs every request; `None` signs none.
+    pub signer: Option<Arc<Signer>>,
 }
 
 impl Default for FetchConfig {
@@ -62,6 +65,7 @@ impl Default for FetchConfig {
             wire_bytes_max: WIRE_BYTES_MAX,
             body_bytes_max: BODY_BYTES_MAX,
             body_idle_max: BODY_IDLE_MAX,
+            signer: None,
         }
     }
 }
@@ -99,9 +103,10 @@ pub struct Fetched {
     pub ignored: Vec<String>,
     /// The redirects that were followed.
     pub redirects: Vec<Redirect>,
-    /// Headers of the last request, without those of a [`Condition`]; `None` when any request of
-    /// the page carried something of this caller: a header, a cookie, a password. Then, and when
-    /// its body has a fault, the page must not be shared through the cache.
+    /// Headers of the last request, without those of a [`Condition`] and of a signature; `None`
+    /// when any request of the page carried something of this caller: a header, a cookie, a
+    /// password. Then, and when its body has a fault, the page must not be shared through the
+    /// cache.
     pub request: Option<HeaderMap>,
     /// What is wrong with a body that is whole: its checksum. Then the page must not be shared.
     pub fault: Option<CodingError>,
@@ -307,8 +312,16 @@ impl Fetcher {
         }
     }
 
-    /// Sends the next request of a page. Returns its headers, without those of a condition, and the
-    /// answer, whose cookies are stored.
+    /// Signs a request, if the operator has a key.
+    fn sign(&self, request: &mut reqwest::Request) {
+        if let Some(signer) = &self.config.signer {
+            let url = request.url().clone();
+            signer.sign(&url, request.headers_mut());
+        }
+    }
+
+    /// Sends the next request of a page. Returns its headers, without those of a condition and of a
+    /// signature, and the answer, whose cookies are stored.
     async fn send(
         &self,
         way: &mut Way,
@@ -326,6 +339,7 @@ impl Fetcher {
             let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
             request.headers_mut().extend(wanted);
         }
+        self.sign(&mut request);
         let reply = self.egress.send(request, route).await?;
         way.is_shared &= !connection_auth::is_offered(reply.headers());
         let changes = jar.store(reply.headers(), &way.hop.url);

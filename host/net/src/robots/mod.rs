@@ -2,7 +2,9 @@
 //!
 //! The group is chosen by the server's own product token, never by a caller's `User-Agent`.
 
+mod rights;
 mod rules;
+mod statements;
 mod tag;
 
 use std::collections::HashMap;
@@ -13,9 +15,10 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 use url::{Position, Url};
 
+pub use rights::{PageStatements, refusal};
 pub use rules::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Rules, SITEMAPS_MAX};
 
-use trawl_model::{Cause, PageFailure, urls};
+use trawl_model::{Cause, PageFailure, Purpose, Rights, urls};
 use trawl_plan::{Country, Exit};
 
 use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
@@ -66,6 +69,10 @@ pub struct RobotsVerdict {
     pub crawl_delay: Option<Duration>,
     /// Why robots.txt could not be fetched; then no page of the site may be fetched.
     pub unreachable: Option<Arc<PageFailure>>,
+    /// What it says about the use of the page.
+    pub rights: Rights,
+    /// The use that the page must allow.
+    purpose: Option<Purpose>,
 }
 
 /// The cached origins.
@@ -113,10 +120,14 @@ impl Robots {
         let entry = self.entry(url, exit.into()).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
+        let mut rights = entry.rules.rights(path);
+        rights::add_licenses(&mut rights, url, &entry.rules.licenses);
         RobotsVerdict {
             is_allowed: path == "/robots.txt" || (is_reachable && allows(&entry.rules, path).await),
             crawl_delay: entry.rules.crawl_delay,
             unreachable: entry.unreachable,
+            rights,
+            purpose: None,
         }
     }
 
@@ -133,6 +144,11 @@ impl Robots {
     /// Whether these `X-Robots-Tag` headers of a page forbid this crawler to follow its links.
     pub fn forbids_following(&self, headers: &[String]) -> bool {
         tag::forbids_following(headers, &self.token)
+    }
+
+    /// What a page says about its use, to this crawler.
+    pub fn page_rights(&self, page: PageStatements<'_>) -> Rights {
+        rights::of_page(page, &self.token)
     }
 
     /// Number of cached origins.
@@ -275,10 +291,28 @@ impl Robots {
 }
 
 impl RobotsVerdict {
+    /// The same for a page with this purpose, which the site must not refuse.
+    #[must_use]
+    pub fn for_purpose(self, purpose: Option<Purpose>) -> Self {
+        Self { purpose, ..self }
+    }
+
+    /// The same where robots.txt is asked about the use of pages alone: everything may be fetched,
+    /// without a delay.
+    #[must_use]
+    pub fn of_use_alone(self) -> Self {
+        Self {
+            is_allowed: true,
+            crawl_delay: None,
+            unreachable: None,
+            ..self
+        }
+    }
+
     /// The failure of a page that may not be fetched; `None` when it may.
     pub fn refusal(&self, url: &Url) -> Option<PageFailure> {
         if self.is_allowed {
-            return None;
+            return rights::refusal(&self.rights, self.purpose);
         }
         let failure = self.unreachable.as_deref().cloned();
         Some(failure.unwrap_or_else(|| {

@@ -28,6 +28,7 @@ const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::SITES).and(Routes::BAT
 const ENGINES: [Choice; 3] = choices(&fetching::ENGINES);
 const POOLS: [Choice; 3] = choices(&fetching::POOLS);
 const MODES: [Choice; 3] = choices(&router::MODES);
+const PURPOSES: [Choice; 3] = choices(&fetching::PURPOSES);
 const FUNDINGS: [Choice; 2] = choices(&router::FUNDINGS);
 
 const CREDITS: Range = Range {
@@ -271,6 +272,15 @@ parameters! {
         .default("true in a crawl or a map, else false")
         .mistaken(&["robots", "obey_robots", "respect_robots_txt", "ignore_robots"])
         .option(IGNORE_ROBOTS);
+    purpose: String = new(
+        Shape::Name(&PURPOSES),
+        PAGES,
+        NOTHING,
+        "What the pages are used for. Where a site refuses that, a page fails and costs nothing, \
+         and a crawl skips it.",
+    )
+    .mistaken(&["usage", "use"])
+    .example("\"ai-train\"");
     cache: CacheForm = new(
         Shape::Either(&[Shape::Switch, Shape::Object(&Cache::OBJECT)]),
         PAGES,

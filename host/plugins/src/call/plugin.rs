@@ -72,11 +72,13 @@ impl Core {
                 allowed_mib: self.info.limits.input_mib,
             }));
         }
+        let name = self.info.name.as_str();
+        let span = tracing::debug_span!("plugin", kind = %self.info.kind, name);
         let Measured {
             result,
             elapsed,
             memory_peak,
-        } = call();
+        } = span.in_scope(call);
         let checked = result.and_then(check);
         let ending = match &checked {
             Ok(_) => Ending::Good,

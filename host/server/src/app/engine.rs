@@ -17,6 +17,7 @@ use trawl_net::egress::Egress;
 use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
+use trawl_net::signatures::Signer;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plugins::{Compiling, Plugins, PluginsConfig};
 use trawl_render::Renderer;
@@ -36,6 +37,8 @@ pub struct EngineParts {
     /// URLs of sitemaps.
     pub sitemaps: Arc<Sitemaps>,
     pub(super) egress: Arc<Egress>,
+    /// Signs requests, if the operator has a key.
+    pub(super) signer: Option<Arc<Signer>>,
     pub(super) renderer: Option<Arc<Renderer>>,
 }
 
@@ -52,7 +55,9 @@ impl EngineParts {
     ) -> anyhow::Result<Self> {
         let egress = Egress::new(settings::egress(config)?).context("cannot set up egress")?;
         let memory = memory::budget(config);
-        let fetcher = Fetcher::new(Arc::clone(&egress), fetch_config(config)).with_memory(&memory);
+        let fetch = fetch_config(config)?;
+        let signer = fetch.signer.clone();
+        let fetcher = Fetcher::new(Arc::clone(&egress), fetch).with_memory(&memory);
         let politeness = Politeness::new(&PolitenessConfig {
             in_flight_per_host: config.limits.connections_per_host,
         });
@@ -86,6 +91,7 @@ impl EngineParts {
             robots,
             sitemaps,
             egress,
+            signer,
             renderer,
         })
     }
@@ -98,14 +104,13 @@ impl EngineParts {
     }
 }
 
-fn fetch_config(config: &Config) -> FetchConfig {
-    let defaults = FetchConfig::default();
-    let user_agent = config.egress.user_agent.clone();
-    FetchConfig {
-        user_agent: user_agent.unwrap_or(defaults.user_agent),
+fn fetch_config(config: &Config) -> anyhow::Result<FetchConfig> {
+    Ok(FetchConfig {
+        user_agent: settings::identity::user_agent(config)?,
+        signer: settings::identity::signer(config)?,
         body_idle_max: Duration::from_secs(config.limits.body_idle_seconds.max(1)),
         ..FetchConfig::default()
-    }
+    })
 }
 
 /// Reports that a plugin is being compiled: in the log if there is one, otherwise on standard

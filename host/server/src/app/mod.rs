@@ -29,6 +29,7 @@ use trawl_engine::page::PageEngine;
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
 use trawl_net::egress::Egress;
+use trawl_net::signatures::Signer;
 use trawl_plugins::Plugins;
 use trawl_render::Renderer;
 use trawl_store::{Storage, Store};
@@ -67,6 +68,8 @@ pub struct App {
     store: Arc<dyn Store>,
     storage: Storage,
     egress: Arc<Egress>,
+    /// Signs requests to sites, if the operator has a key.
+    signer: Option<Arc<Signer>>,
     renderer: Option<Arc<Renderer>>,
     tasks: TaskTracker,
     page_cache: Option<Arc<PageCache>>,
@@ -91,6 +94,7 @@ impl App {
     pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
         let foundation = Foundation::open(config, paths).await?;
         foundation.start_control()?;
+        settings::identity::note_contact(&foundation.config);
         Self::on(foundation, paths).await
     }
 
@@ -130,6 +134,7 @@ impl App {
             plugins: engine.plugins,
             page_engine: engine.pages,
             egress: engine.egress,
+            signer: engine.signer,
             renderer: engine.renderer,
             billing,
             store,

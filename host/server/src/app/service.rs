@@ -6,12 +6,16 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use url::Url;
 
-use trawl_api::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot};
+use trawl_api::{
+    Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
+    TraceSettings,
+};
 use trawl_billing::{AccountId, FundsError, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
-use trawl_model::Terms;
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{RequestTrace, Terms};
+use trawl_net::signatures::DIRECTORY_AGE;
 use trawl_plan::address::Receiver;
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan};
 
@@ -40,6 +44,11 @@ impl App {
             requests_per_minute: limits.requests_per_minute,
             queries_per_account: limits.queries_per_account,
             metrics_without_key: self.config.http.metrics_without_key,
+            trace: TraceSettings {
+                in_responses: self.config.trace.responses,
+                in_requests: self.config.trace.requests,
+                in_webhooks: self.config.trace.webhooks,
+            },
         }
     }
 
@@ -55,8 +64,9 @@ impl App {
             run_id: new.request_id,
         };
         let (engine, owner) = (Arc::clone(&self.page_engine), new.account.id.to_string());
+        let trace = new.trace.and_then(RequestTrace::for_requests);
         Arc::new(scrape::ScrapeRun {
-            context: RunContext::new(engine, new.registry, owner, tariff),
+            context: RunContext::new(engine, new.registry, owner, tariff).with_trace(trace),
             payer,
             payment: new.payment,
             in_flight: self.config.limits.pages_in_flight.max(1),
@@ -123,6 +133,17 @@ impl Service for App {
 
     fn is_admin(&self, key: &str) -> bool {
         self.admin_key.is(key)
+    }
+
+    fn key_directory(&self) -> Option<KeyDirectory> {
+        let signer = self.signer.as_ref()?;
+        let fields = signer.sign_directory()?;
+        Some(KeyDirectory {
+            document: signer.directory(),
+            signature_input: fields.input,
+            signature: fields.signature,
+            age: DIRECTORY_AGE,
+        })
     }
 
     fn providers(&self) -> Value {

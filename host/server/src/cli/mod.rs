@@ -1,6 +1,7 @@
 //! The command line, one module per command.
 
 mod account;
+mod bot;
 mod crawl;
 mod engine_args;
 mod environment;
@@ -52,6 +53,9 @@ enum Command {
     Prices(account::PricesArgs),
     /// Show the usage and payments of accounts.
     Usage(account::UsageArgs),
+    /// Make the key that signs requests to sites.
+    #[command(subcommand)]
+    Bot(bot::BotCommand),
     /// List providers, print the requests they would get, try one.
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
@@ -96,6 +100,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
+        Command::Bot(command) => bot::run(command),
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),
         Command::Health(args) => health::run(&args),

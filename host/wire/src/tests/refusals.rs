@@ -127,6 +127,7 @@ fn values_that_are_not_allowed_name_the_field() {
     check(json!({"user_agent": "a\r\nb"}), "user_agent");
     check(json!({"locale": "a\nb"}), "locale");
     check(json!({"country_code": "germany"}), "country_code");
+    check(json!({"purpose": "sale"}), "purpose");
     check(json!({"router": {"mode": "first"}}), "router");
     check(
         json!({"router": {"mode": "first", "provider": "provider_1", "token": "  "}}),

@@ -160,6 +160,7 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
         readability,
         extractors,
         metadata,
+        rights: _,
         links,
         json_data,
         css_fields,

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
+use tracing::Instrument;
+use tracing::field::Empty;
 use url::Url;
 
 use futures_util::future::BoxFuture;
@@ -195,7 +197,8 @@ impl OwnHttp {
             meter: Some(&meter),
             redirects: Some(request.admission),
         };
-        let fetched = self.fetcher.fetch_if(&permit, page);
+        let span = tracing::debug_span!("fetch", host, sent_span_id = Empty);
+        let fetched = self.fetcher.fetch_if(&permit, page).instrument(span);
         let fetched = permit.in_time(left, clock.patience(), fetched).await;
         clock.add_wait(permit.waited());
         match fetched.unwrap_or(Err(FetchError::TimedOut(clock.time()))) {

@@ -211,6 +211,7 @@ impl PoliteGet {
         );
         headers.insert(ACCEPT, ACCEPTED);
         headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
+        self.fetcher.sign(&mut request);
         let reply = self.fetcher.egress.send(request, route).await?;
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
         let limits = BodyLimits {

@@ -7,14 +7,18 @@
 //! expression for each pattern with a `$`, so that a hostile file of 500 KiB costs seconds.
 
 mod plain;
+mod usage;
 
 use std::time::Duration;
 
 use memchr::{memchr, memmem, memrchr};
 
-use trawl_model::urls;
+use trawl_model::{Rights, urls};
 
 use plain::Plain;
+use usage::Usages;
+
+use super::statements::Source;
 
 /// Bytes of a robots.txt that are read. RFC 9309 section 2.5 requires at least 500 KiB.
 pub const ROBOTS_BYTES_MAX: usize = 500 * 1024;
@@ -35,6 +39,8 @@ const DISALLOW: [&str; 6] = [
 ];
 /// `Sitemap` lines that are read: large sites have a few dozen.
 pub const SITEMAPS_MAX: usize = 500;
+/// `License` lines that are read: a site has one or two.
+const LICENSES_MAX: usize = 20;
 
 /// The rules of one robots.txt for one crawler.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,6 +54,10 @@ pub struct Rules {
     pub crawl_delay: Option<Duration>,
     /// URLs of sitemaps, as they are written.
     pub sitemaps: Vec<String>,
+    /// URLs of licences, as they are written.
+    pub licenses: Vec<String>,
+    /// What is said about the use of pages, in lines of the crawler's group.
+    usages: Usages,
 }
 
 /// One `Allow` or `Disallow`.
@@ -76,6 +86,8 @@ enum Line<'a> {
     Rule(bool, &'a [u8]),
     CrawlDelay(&'a [u8]),
     Sitemap(&'a [u8]),
+    License(&'a [u8]),
+    Usage(Source, &'a [u8]),
 }
 
 /// The lines of one group: the one for the crawler's token, or for `*`.
@@ -87,6 +99,7 @@ struct Group {
     is_open: bool,
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
+    usages: Usages,
 }
 
 impl Rules {
@@ -96,7 +109,7 @@ impl Rules {
     pub fn read(text: &[u8], token: &str) -> Self {
         let (mut own, mut default) = (Group::default(), Group::default());
         let mut is_naming = false;
-        let mut sitemaps = Vec::new();
+        let (mut sitemaps, mut licenses) = (Vec::new(), Vec::new());
         let lines = without_mark(whole_lines(text)).split(|byte| is_line_end(*byte));
         for line in lines.filter_map(line) {
             match line {
@@ -125,13 +138,28 @@ impl Rules {
                     sitemaps.push(urls::text_of(url).into_owned());
                 }
                 Line::Sitemap(_) => {}
+                Line::License(url) if licenses.len() < LICENSES_MAX => {
+                    licenses.push(urls::text_of(url).into_owned());
+                }
+                Line::License(_) => {}
+                Line::Usage(source, value) => {
+                    own.usage(source, value);
+                    default.usage(source, value);
+                }
             }
         }
-        let Group {
-            rules, crawl_delay, ..
-        } = if own.is_present { own } else { default };
-        let (plain, mut wildcards): (Vec<Rule>, Vec<Rule>) =
-            rules.into_iter().partition(Rule::is_plain);
+        let group = if own.is_present { own } else { default };
+        Self {
+            sitemaps,
+            licenses,
+            ..Self::of(group)
+        }
+    }
+
+    /// The rules of a group.
+    fn of(group: Group) -> Self {
+        let rules = group.rules.into_iter();
+        let (plain, mut wildcards): (Vec<Rule>, Vec<Rule>) = rules.partition(Rule::is_plain);
         let order = |a: &Rule, b: &Rule| {
             b.weight()
                 .cmp(&a.weight())
@@ -142,9 +170,19 @@ impl Rules {
         Self {
             plain: Plain::new(plain),
             wildcards,
-            crawl_delay,
-            sitemaps,
+            crawl_delay: group.crawl_delay,
+            usages: group.usages,
+            ..Self::default()
         }
+    }
+
+    /// What is said about the use of this path with its query, without the licences.
+    pub fn rights(&self, path_and_query: &str) -> Rights {
+        if self.usages.is_empty() {
+            return Rights::default();
+        }
+        self.usages
+            .of(&normalize(path_and_query.as_bytes(), Text::Path))
     }
 
     /// Whether this path with its query (`/a?b`) may be fetched.
@@ -176,10 +214,12 @@ impl Rules {
     /// Approximate bytes that it takes in memory.
     pub fn bytes(&self) -> usize {
         let of_rule = |rule: &Rule| size_of::<Rule>() + rule.pattern.len();
-        let of_sitemap = |url: &String| url.capacity() + size_of::<String>();
+        let of_url = |url: &String| url.capacity() + size_of::<String>();
+        let urls = self.sitemaps.iter().chain(&self.licenses);
         self.wildcards.iter().map(of_rule).sum::<usize>()
             + self.plain.bytes()
-            + self.sitemaps.iter().map(of_sitemap).sum::<usize>()
+            + self.usages.bytes()
+            + urls.map(of_url).sum::<usize>()
     }
 }
 
@@ -198,6 +238,13 @@ impl Group {
             && file.starts_with(b"index.htm")
         {
             self.rules.push(Rule::new(true, &[folder, b"$"].concat()));
+        }
+    }
+
+    /// Adds what is said about the use of pages if the group is open.
+    fn usage(&mut self, source: Source, value: &[u8]) {
+        if self.is_open {
+            self.usages.add(source, value);
         }
     }
 
@@ -320,6 +367,12 @@ fn line(text: &[u8]) -> Option<Line<'_>> {
         Some(Line::Sitemap(value)).filter(|_| !value.is_empty())
     } else if ["crawl-delay", "crawldelay", "crawl delay"].iter().any(is) {
         Some(Line::CrawlDelay(value))
+    } else if is(&"license") {
+        Some(Line::License(value)).filter(|_| !value.is_empty())
+    } else if is(&"content-usage") {
+        Some(Line::Usage(Source::RobotsContentUsage, value))
+    } else if is(&"content-signal") {
+        Some(Line::Usage(Source::RobotsContentSignal, value))
     } else {
         None
     }

@@ -12,19 +12,26 @@ const WITH_VALUE: [&str; 4] = [
 /// Whether one of these headers forbids the crawler with this product token to follow the links of
 /// its page: `nofollow` or `none`, for all crawlers or for this one.
 pub(super) fn forbids_following(headers: &[String], token: &str) -> bool {
-    headers.iter().any(|header| {
-        // A name holds for all directives up to the next one.
-        let mut is_meant = true;
-        header.split(',').any(|part| {
-            let directive = match part.split_once(':') {
-                Some((name, rest)) if !is_one_of(name, &WITH_VALUE) => {
-                    is_meant = is_one_of(name, &[token, "*"]);
-                    rest
-                }
-                _ => part,
-            };
-            is_meant && is_one_of(directive, &["nofollow", "none"])
-        })
+    let is_no = |directive: &str| is_one_of(directive, &["nofollow", "none"]);
+    headers
+        .iter()
+        .any(|header| directives(header, token).any(is_no))
+}
+
+/// The directives of one header that are for the crawler with this product token, as they are
+/// written.
+pub(super) fn directives<'a>(header: &'a str, token: &'a str) -> impl Iterator<Item = &'a str> {
+    // A name holds for all directives up to the next one.
+    let mut is_meant = true;
+    header.split(',').filter_map(move |part| {
+        let directive = match part.split_once(':') {
+            Some((name, rest)) if !is_one_of(name, &WITH_VALUE) => {
+                is_meant = is_one_of(name, &[token, "*"]);
+                rest
+            }
+            _ => part,
+        };
+        is_meant.then_some(directive)
     })
 }
 

@@ -1,5 +1,6 @@
 //! Converts the configuration into the settings of each component.
 
+pub(super) mod identity;
 #[cfg(test)]
 mod tests;
 

@@ -217,6 +217,7 @@ async fn start(app: &Arc<App>, work: &Work) -> anyhow::Result<String> {
         slot: None,
         payment: None,
         registry,
+        trace: None,
     };
     let begun = app.crawls().begin(vec![crawl]).await?.pop();
     Ok(begun.context("the crawl was not started")?.id)
