@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
 use rmcp::model::{
@@ -37,7 +37,7 @@ pub type Message = Request<Full<Bytes>>;
 /// authenticated already; its host and origin do not matter.
 pub async fn serve(
     interface: Arc<dyn Interface>,
-    message: Message,
+    mut message: Message,
     bytes_max: usize,
 ) -> Response<BoxBody<Bytes, Infallible>> {
     let config = StreamableHttpServerConfig::default()
@@ -47,6 +47,9 @@ pub async fn serve(
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_max_request_body_bytes(bytes_max);
+    // The transport wants one, which HTTP/2 does not have.
+    let host = HeaderValue::from_static("localhost");
+    message.headers_mut().insert(header::HOST, host);
     let tools = Tools { interface };
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(tools.clone()), sessions, config);
