@@ -6,6 +6,7 @@ mod engine_args;
 mod environment;
 mod listen;
 mod map;
+mod mcp;
 mod output_args;
 mod parameters;
 pub mod plugin;
@@ -42,6 +43,9 @@ enum Command {
     Crawl(crawl::CrawlArgs),
     /// List the URLs of a site without fetching its pages; needs no server.
     Map(map::MapArgs),
+    /// Give an agent the tools of a server, by the Model Context Protocol on standard input and
+    /// output.
+    Mcp(mcp::McpArgs),
     /// Manage accounts: keys, top-ups, seats, statements.
     Account(account::AccountArgs),
     /// Show the current prices, or their history.
@@ -82,6 +86,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Transform(args) => transform::run(args),
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Map(args) => runtime()?.block_on(map::run(args)),
+        Command::Mcp(args) => runtime()?.block_on(mcp::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
