@@ -24,6 +24,7 @@ mod extraction;
 mod fetch;
 mod limits;
 mod map;
+mod mcp;
 mod money;
 mod outputs;
 mod pipelines;

@@ -1,5 +1,8 @@
 //! Tools, through `/mcp`.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
@@ -14,11 +17,14 @@ async fn sent(server: &TestServer, message: &Value) -> TestResponse {
     server.send(request.body(body).expect("a request")).await
 }
 
+fn call(tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+}
+
 /// The result of a call of a tool.
 async fn called(server: &TestServer, tool: &str, arguments: Value) -> Value {
-    let params = json!({"name": tool, "arguments": arguments});
-    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-    let response = sent(server, &message).await;
+    let response = sent(server, &call(tool, &arguments)).await;
     assert_eq!(response.status, 200, "{}", response.body);
     response.json()["result"].take()
 }
@@ -92,4 +98,28 @@ async fn what_is_no_message_is_refused_as_everywhere() {
     let query = server.request("POST", "/mcp?x=1").header("accept", ACCEPT);
     let query = query.body(Body::from("{}")).expect("a request");
     assert_eq!(server.send(query).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_cancels_the_pages_of_its_tool() {
+    const TIME_MAX: Duration = Duration::from_secs(30);
+    let server = TestServer::new().await;
+    // Each page in flight has one.
+    let in_flight = || Arc::strong_count(&server.service.release);
+    let before = in_flight();
+    let message = call("scrape", &json!({"url": "https://slow.test/"})).to_string();
+    let request = server.request("POST", "/mcp").header("accept", ACCEPT);
+    let request = request.body(Body::from(message)).expect("a request");
+    let mut sending = Box::pin(server.open(request));
+    let until = Instant::now() + TIME_MAX;
+    while in_flight() == before {
+        let waited = tokio::time::timeout(Duration::from_millis(10), &mut sending).await;
+        assert!(waited.is_err() && Instant::now() < until, "the page waits");
+    }
+    drop(sending);
+    let until = Instant::now() + TIME_MAX;
+    while in_flight() > before {
+        assert!(Instant::now() < until, "the page goes on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

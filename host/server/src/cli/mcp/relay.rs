@@ -21,11 +21,6 @@ const NOT_JSON: i64 = -32_700;
 /// The member of a message by which it has a version of its own.
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// The headers that repeat what a message says. Clients that speak HTTP send them.
-const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
-const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
-const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
-
 /// Passes messages on until there are no more and all are answered.
 pub(super) async fn run(
     server: Arc<dyn Server>,
@@ -191,14 +186,15 @@ impl Door {
             let settled = self.version.lock().unwrap_or_else(PoisonError::into_inner);
             settled.clone().filter(|_| request.method != "initialize")
         });
+        // Clients that speak HTTP send them, too.
         let said = [
-            (METHOD_HEADER, Some(request.method.as_str())),
-            (NAME_HEADER, request.name.as_deref()),
-            (VERSION_HEADER, version.as_deref()),
+            ("mcp-method", Some(request.method.as_str())),
+            ("mcp-name", request.name.as_deref()),
+            ("mcp-protocol-version", version.as_deref()),
         ];
         for (name, text) in said {
             let value = text.and_then(|text| HeaderValue::try_from(header_text(text)).ok());
-            headers.extend(value.map(|value| (name, value)));
+            headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
         }
         headers
     }
