@@ -38,16 +38,18 @@ pub(crate) async fn mcp(
     request: Request,
 ) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
-    let body = body::read_json(request, BODY_BYTES_MAX).await?;
+    // The arguments that are read from it take as much.
+    let (body, lease) = body::read_json(request, BODY_BYTES_MAX).await?.into_parts();
     let caller = Caller {
         endpoints,
         authorization: headers.get(header::AUTHORIZATION).cloned(),
         memory,
     };
-    let mut message = Message::new(Full::new(body.into_bytes()));
+    let mut message = Message::new(Full::new(body));
     *message.method_mut() = Method::POST;
     *message.headers_mut() = headers;
     let answer = serve(Arc::new(caller), message, BODY_BYTES_MAX).await;
+    drop(lease);
     Ok(in_the_form_of_errors(answer.map(Body::new)).await)
 }
 
