@@ -26,6 +26,7 @@ mod fetch;
 mod identity;
 mod limits;
 mod map;
+mod mcp;
 mod money;
 mod outputs;
 mod packaging;

@@ -10,6 +10,7 @@ mod admin;
 mod crawls;
 mod data;
 mod http;
+mod mcp;
 mod openapi;
 mod pages;
 mod pipelines;

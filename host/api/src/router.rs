@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::http::{Extensions, HeaderMap, StatusCode, Uri, Version};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::{Router, extract::DefaultBodyLimit};
+use axum::{Extension, Router, extract::DefaultBodyLimit};
 use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -28,7 +28,7 @@ use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, key_directory, metrics, plugins, providers, start};
-use crate::{Api, Rooms, Service, Settings, admin, openapi, unimplemented, unlimited};
+use crate::{Api, Rooms, Service, Settings, admin, mcp, openapi, unimplemented, unlimited};
 
 /// The path of the page for people.
 const START: &str = "/";
@@ -59,33 +59,54 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(except_lines);
-    let endpoints: Arc<[&'static str]> = [open_routes(), keyed_routes(), admin::routes()]
-        .iter()
-        .flatten()
-        .map(|(path, _)| *path)
-        // They are for people and for programs of sites, who do not misspell them.
-        .filter(|path| ![START, key_directory::PATH].contains(path))
-        .collect();
-    let closed: Arc<[&'static str]> = [open_routes(), admin::routes()]
-        .iter()
-        .flatten()
-        .map(|(path, _)| *path)
-        .collect();
+    let known = known_paths();
     // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
         .layer(from_fn_with_state(trace, observe::observe))
-        .layer(from_fn_with_state(closed, cors::open_to_pages))
+        .layer(from_fn_with_state(closed_paths(), cors::open_to_pages))
         .layer(compression)
         .layer(from_fn(problem::as_asked))
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining));
-    versioned(open_routes())
+    let router = versioned(open_routes())
         .merge(account_routes)
         .merge(admin_routes)
-        .fallback(move |uri: Uri| not_found(Arc::clone(&endpoints), uri))
+        .fallback(move |uri: Uri| not_found(Arc::clone(&known), uri))
+        .layer(layers.clone())
+        .with_state(api.clone());
+    // Behind the others, which they call.
+    let tool_routes = versioned(tool_routes())
+        .layer(Extension(mcp::Endpoints(router.clone())))
+        .layer(from_fn_with_state(api.clone(), auth::require_key))
         .layer(layers)
-        .with_state(api)
+        .with_state(api);
+    router.merge(tool_routes)
+}
+
+/// The paths that a misspelt one may mean.
+fn known_paths() -> Arc<[&'static str]> {
+    let all = [
+        open_routes(),
+        keyed_routes(),
+        tool_routes(),
+        admin::routes(),
+    ];
+    all.iter()
+        .flatten()
+        .map(|(path, _)| *path)
+        // They are for people and for programs of sites, who do not misspell them.
+        .filter(|path| ![START, key_directory::PATH].contains(path))
+        .collect()
+}
+
+/// The paths that no account's key opens.
+fn closed_paths() -> Arc<[&'static str]> {
+    [open_routes(), admin::routes()]
+        .iter()
+        .flatten()
+        .map(|(path, _)| *path)
+        .collect()
 }
 
 /// The response to an unknown path.
@@ -176,6 +197,11 @@ fn keyed_routes() -> Vec<Endpoint> {
     ];
     routes.extend(unimplemented::POSTS.map(|path| (path, post(unimplemented::absent))));
     routes
+}
+
+/// Routes of tools, which send requests to all others. They need an account key.
+fn tool_routes() -> Vec<Endpoint> {
+    vec![("/mcp", post(mcp::mcp))]
 }
 
 /// Serves every route at `/x` and at `/v1/x`.

@@ -1,6 +1,7 @@
 //! What other people's tools make of the OpenAPI document and of the server behind it: two
-//! validators, clients that are generated for Python and TypeScript, and Schemathesis. `cargo xtask
-//! clients` installs them into `target/clients`.
+//! validators, clients that are generated for Python and TypeScript, and Schemathesis; and what the
+//! official clients of the Model Context Protocol make of `/mcp`. `cargo xtask clients` installs
+//! them into `target/clients`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use trawl_tests::World;
+use trawl_tests::{World, program};
 
 use super::Api;
 
@@ -206,6 +207,81 @@ async fn a_client_generated_for_typescript_works() {
     let mut user = bench.command(Path::new("node"));
     user.args(["out/use_client.js", &api.app.base, &api.app.key]);
     check_report(&bench.run(&mut user, TOOL_LIMIT));
+}
+
+/// What a script that uses the tools of `/mcp` reports.
+fn check_tools(report: &str) -> Value {
+    let line = report.lines().last().unwrap_or_default();
+    let said: Value =
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {report}"));
+    let tools = said["tools"].as_array().expect("tools");
+    for name in ["scrape", "map", "crawl", "crawl_pages"] {
+        assert!(tools.contains(&name.into()), "{tools:?}");
+    }
+    let text = said["text"].as_str().unwrap_or_default();
+    let begin = "URL: http://sample.trawl.test/tides\nStatus: 200";
+    assert!(
+        text.starts_with(begin) && text.contains("# Tides"),
+        "{text}"
+    );
+    assert!(
+        said["cost"].as_f64().is_some_and(|cost| cost > 0.0),
+        "{said}"
+    );
+    assert_eq!(said["refused"][0], true);
+    let reason = said["refused"][1].as_str().unwrap_or_default();
+    assert!(
+        reason.starts_with("return_format: unknown format `pdf`"),
+        "{reason}"
+    );
+    let template = "trawl://crawl/{id}/page/{n}";
+    assert_eq!(said["templates"], serde_json::json!([template]));
+    let crawl = &said["crawl"];
+    assert_eq!(
+        (&crawl["state"], &crawl["pages"]),
+        (&"ended".into(), &3.into())
+    );
+    assert_eq!(crawl["same"], true, "a resource is the content of its page");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(
+    no_clients,
+    ignore = "no tools in target/clients: install Node.js and Python, run cargo xtask clients"
+)]
+async fn the_official_client_of_mcp_for_python_uses_the_tools() {
+    let api = Api::start().await;
+    let bench = Bench::new(&api.document);
+    let program = program();
+    for (mode, version) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
+        for relay in [None, Some(&program)] {
+            let mut user = bench.python("python");
+            user.args(["use_tools.py", &api.app.base, &api.app.key, mode]);
+            user.args(relay);
+            let said = check_tools(&bench.run(&mut user, TOOL_LIMIT));
+            assert_eq!(said["version"], version, "{mode} {relay:?}");
+        }
+    }
+    api.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(
+    no_clients,
+    ignore = "no tools in target/clients: install Node.js and Python, run cargo xtask clients"
+)]
+async fn the_official_client_of_mcp_for_typescript_uses_the_tools() {
+    let api = Api::start().await;
+    let bench = Bench::new(&api.document);
+    let program = program();
+    for relay in [None, Some(&program)] {
+        let mut user = bench.command(Path::new("node"));
+        user.args(["use_tools.mjs", &api.app.base, &api.app.key]);
+        user.args(relay);
+        check_tools(&bench.run(&mut user, TOOL_LIMIT));
+    }
+    api.app.assert_settled().await;
 }
 
 /// How long it may test: by hand for longer than in the checks.

@@ -18,11 +18,12 @@ use trawl::config::Config;
 use stage::Stage;
 
 /// The pages with examples.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "docs/configuration.md",
     "docs/crawling.md",
     "docs/extraction.md",
+    "docs/mcp.md",
     "docs/operator.md",
     "docs/pipelines.md",
     "docs/providers.md",
@@ -77,6 +78,11 @@ async fn the_examples_of_crawling_work() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_examples_of_extraction_work() {
     run("docs/extraction.md").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_examples_of_tools_for_agents_work() {
+    run("docs/mcp.md").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

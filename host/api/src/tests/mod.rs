@@ -10,6 +10,7 @@ mod errors;
 mod hang_ups;
 mod held;
 mod limits;
+mod mcp;
 mod open_routes;
 mod problems;
 mod responses;

@@ -14,6 +14,7 @@ mod error;
 mod ip_filter;
 mod pool;
 mod ports;
+mod post;
 mod proxy;
 mod reply;
 mod resolve;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use axum::Router;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -63,9 +64,14 @@ impl App {
         });
     }
 
-    async fn serve_http(self: &Arc<Self>, listener: TcpListener) {
+    /// The HTTP interface, for a caller in this process too.
+    pub fn interface(self: &Arc<Self>) -> Router {
         let service = Arc::clone(self) as Arc<dyn Service>;
-        let router = trawl_api::router(service, self.rooms(), self.api_settings());
+        trawl_api::router(service, self.rooms(), self.api_settings())
+    }
+
+    async fn serve_http(self: &Arc<Self>, listener: TcpListener) {
+        let router = self.interface();
         let drained = CancellationToken::new();
         let limits = self.listener_limits.clone();
         let log = settings::access_log(&self.config);

@@ -9,6 +9,7 @@ mod health;
 mod listen;
 mod manual;
 mod map;
+mod mcp;
 mod output_args;
 mod parameters;
 pub mod plugin;
@@ -47,6 +48,9 @@ enum Command {
     Batch(crawl::BatchArgs),
     /// List the URLs of a site without fetching its pages; needs no server.
     Map(map::MapArgs),
+    /// Give an agent the tools of a server, by the Model Context Protocol on standard input and
+    /// output.
+    Mcp(mcp::McpArgs),
     /// Manage accounts: keys, top-ups, seats, statements.
     Account(account::AccountArgs),
     /// Show the current prices, or their history.
@@ -97,6 +101,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Batch(args) => runtime()?.block_on(crawl::run_batch(args)),
         Command::Map(args) => runtime()?.block_on(map::run(args)),
+        Command::Mcp(args) => runtime()?.block_on(mcp::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),

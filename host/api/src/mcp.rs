@@ -1,0 +1,121 @@
+//! `POST /mcp`: tools for agents, by the Model Context Protocol. A tool sends requests to the router
+//! of this crate with the key of the message, so it is authenticated, limited and charged as any
+//! other caller. Decision D490.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, header};
+use axum::response::Response;
+use axum::{Extension, Router};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use http_body_util::Full;
+use serde_json::json;
+use tower::ServiceExt;
+
+use trawl_mcp::{Answer, Interface, Message, Unanswered, serve};
+use trawl_model::memory::{MemoryKind, MemoryShare};
+
+use crate::http::body::{self, BODY_BYTES_MAX};
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+
+/// Longest answer of the interface that a tool reads: a page with all of its outputs.
+const ANSWER_BYTES_MAX: usize = 64_000_000;
+/// Longest refusal of a message.
+const REFUSAL_BYTES_MAX: usize = 1 << 20;
+
+/// The endpoints that tools call.
+#[derive(Clone)]
+pub(crate) struct Endpoints(pub(crate) Router);
+
+/// Answers a message.
+pub(crate) async fn mcp(
+    Extension(endpoints): Extension<Endpoints>,
+    Extension(memory): Extension<MemoryShare>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let headers = request.headers().clone();
+    // The arguments that are read from it take as much.
+    let (body, lease) = body::read_json(request, BODY_BYTES_MAX).await?.into_parts();
+    let caller = Caller {
+        endpoints,
+        authorization: headers.get(header::AUTHORIZATION).cloned(),
+        memory,
+    };
+    let mut message = Message::new(Full::new(body));
+    *message.method_mut() = Method::POST;
+    *message.headers_mut() = headers;
+    let answer = serve(Arc::new(caller), message, BODY_BYTES_MAX).await;
+    drop(lease);
+    Ok(in_the_form_of_errors(answer.map(Body::new)).await)
+}
+
+/// A refusal that is a plain text in the form of all errors; other responses as they are.
+async fn in_the_form_of_errors(response: Response) -> Response {
+    let media_type = response.headers().get(header::CONTENT_TYPE);
+    let is_text = media_type.is_none_or(|value| value.as_bytes().starts_with(b"text/plain"));
+    let status = response.status();
+    if !is_text || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (_, body) = response.into_parts();
+    let read = axum::body::to_bytes(body, REFUSAL_BYTES_MAX).await;
+    let text = read.unwrap_or_default();
+    let error = json!({"error": String::from_utf8_lossy(&text)});
+    let mut refusal = ResponseFormat::Json.response(error.to_string());
+    *refusal.status_mut() = status;
+    refusal
+}
+
+/// The interface for the caller of a message.
+struct Caller {
+    endpoints: Endpoints,
+    /// What authenticated the message.
+    authorization: Option<HeaderValue>,
+    memory: MemoryShare,
+}
+
+impl Interface for Caller {
+    fn call(
+        &self,
+        request: axum::http::Request<Bytes>,
+    ) -> BoxFuture<'_, Result<Answer, Unanswered>> {
+        let mut request = request.map(Body::from);
+        let headers = request.headers_mut();
+        let json = HeaderValue::from_static(ResponseFormat::Json.media_type());
+        headers.insert(header::CONTENT_TYPE, json);
+        if let Some(authorization) = &self.authorization {
+            headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
+        Box::pin(async move {
+            let Ok(response) = self.endpoints.0.clone().oneshot(request).await;
+            self.read(response).await
+        })
+    }
+}
+
+impl Caller {
+    /// The whole answer, which counts as memory of the account.
+    async fn read(&self, response: Response) -> Result<Answer, Unanswered> {
+        let (parts, body) = response.into_parts();
+        let mut lease = self.memory.page().lease_for(MemoryKind::Answers);
+        let mut buffer = Vec::new();
+        let mut chunks = body.into_data_stream();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|_broken| Unanswered::Broken)?;
+            if buffer.len() + chunk.len() > ANSWER_BYTES_MAX {
+                return Err(Unanswered::TooLarge(ANSWER_BYTES_MAX));
+            }
+            buffer.extend_from_slice(&chunk);
+            lease.record(buffer.capacity());
+        }
+        Ok(Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: lease.hold(Bytes::from(buffer)),
+        })
+    }
+}
