@@ -19,6 +19,8 @@ pub enum Route {
     Links,
     /// `/map`.
     Map,
+    /// `/search`.
+    Search,
     /// `/transform`.
     Transform,
     /// `/pipeline/…`.
@@ -54,6 +56,8 @@ impl Routes {
     pub const CRAWL_TEXT: Self = Self(1 << 10);
     /// `/map`.
     pub const MAP: Self = Self(1 << 11);
+    /// `/search`, but for the parameters that it shares with `/scrape`.
+    pub const SEARCH: Self = Self(1 << 12);
 
     /// The routes that fetch single pages.
     pub const SINGLE: Self = Self::SCRAPE.and(Self::UNBLOCKER).and(Self::SCREENSHOT);
@@ -82,13 +86,14 @@ impl Routes {
         .and(Self::CRAWL_TEXT);
 
     /// Every route with its path.
-    const PATHS: [(Self, &'static str); 12] = [
+    const PATHS: [(Self, &'static str); 13] = [
         (Self::SCRAPE, "/scrape"),
         (Self::UNBLOCKER, "/unblocker"),
         (Self::SCREENSHOT, "/screenshot"),
         (Self::CRAWL, "/crawl"),
         (Self::LINKS, "/links"),
         (Self::MAP, "/map"),
+        (Self::SEARCH, "/search"),
         (Self::TRANSFORM, "/transform"),
         (Self::CONTACTS, "/pipeline/extract-contacts"),
         (Self::QA, "/pipeline/extract-qa"),
@@ -124,6 +129,8 @@ impl Routes {
             Route::Crawl => Self::CRAWL,
             Route::Links => Self::LINKS,
             Route::Map => Self::MAP,
+            // The pages of its results are those of a scrape.
+            Route::Search => Self::SEARCH.and(Self::SCRAPE),
             Route::Transform => Self::TRANSFORM,
             Route::Pipeline(Pipeline::ExtractContacts) => Self::CONTACTS,
             Route::Pipeline(Pipeline::ExtractQa) => Self::QA,

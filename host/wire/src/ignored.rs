@@ -17,6 +17,7 @@ pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
         Verb::Scrape => Route::Scrape,
         Verb::Links => Route::Links,
         Verb::Map => Route::Map,
+        Verb::Search => Route::Search,
         Verb::Screenshot => Route::Screenshot,
         Verb::Unblocker => Route::Unblocker,
         Verb::Pipeline(pipeline) => Route::Pipeline(pipeline),

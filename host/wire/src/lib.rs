@@ -37,6 +37,7 @@ mod pipeline;
 mod plans;
 mod rendering;
 mod schema;
+mod search;
 mod secrets;
 mod transform;
 mod unlimited;
@@ -61,10 +62,11 @@ pub use left_out::LeftOut;
 pub use map::{
     MapAlternate, MapEnd, MapEntry, MapLine, MapRequest, MapStart, ReadSitemap, map_request,
 };
-pub use pages::scrape_plan;
+pub use pages::{PagesToCome, scrape_plan};
 pub use pipeline::{ShownRequest, shown_request};
 pub use plans::{crawl_plan, plan};
 pub use schema::{header_parameters, request_schemas};
+pub use search::{SearchHit, SearchRequest, SearchResponse, search_request};
 pub use secrets::{kept_secrets, with_kept_secrets, with_secrets};
 pub use transform::transform_plan;
 pub use unlimited::refuse_ai;

@@ -11,6 +11,8 @@ pub enum Verb {
     Links,
     /// The URLs of a site.
     Map,
+    /// Pages that a web search finds, in the requested formats.
+    Search,
     /// Screenshots of pages.
     Screenshot,
     /// Pages in the requested formats, through a browser and the strongest proxy pool.
@@ -26,6 +28,7 @@ impl Verb {
             Self::Scrape => "crawl",
             Self::Links => "links",
             Self::Map => "map",
+            Self::Search => "search",
             Self::Screenshot => "screenshot",
             Self::Unblocker => "unblocker",
             Self::Pipeline(pipeline) => pipeline.name(),

@@ -106,9 +106,10 @@ parameters! {
     .example("0.5");
     country: Value = new(
         Shape::Any("a string of two letters", &["string"]),
-        Routes::CONTACTS,
+        Routes::CONTACTS.and(Routes::SEARCH),
         NOTHING,
-        "Country of phone numbers without a country calling code (ISO 3166).",
+        "Country of phone numbers without a country calling code (ISO 3166). On `/search`, the \
+         country whose results come first, if the search service knows it.",
     )
     .example("\"DE\"");
     data: List<TransformItem> = new(

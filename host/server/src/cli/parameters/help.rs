@@ -290,6 +290,7 @@ fn names_route(text: &str) -> bool {
         Routes::CRAWL,
         Routes::LINKS,
         Routes::MAP,
+        Routes::SEARCH,
         Routes::TRANSFORM,
         Routes::CONTACTS,
         Routes::QA,
