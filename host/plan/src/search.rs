@@ -1,8 +1,8 @@
 //! What a web search means: what is searched for, and how many results are returned.
 
+use super::PlanError;
 use super::exit::Country;
 use super::named::{Named, named};
-use super::PlanError;
 
 /// Most results on a page of results.
 pub const SEARCH_COUNT_MAX: u64 = 100;
@@ -232,10 +232,19 @@ mod tests {
             sent
         };
         check(with(|sent, value| sent.country = value, "DEU"), "country: ");
-        check(with(|sent, value| sent.language = value, "en_US"), "language: ");
+        check(
+            with(|sent, value| sent.language = value, "en_US"),
+            "language: ",
+        );
         check(with(|sent, value| sent.language = value, "-"), "language: ");
         let long = "x".repeat(201);
-        check(with(|sent, value| sent.location = value, &long), "location: ");
-        check(with(|sent, value| sent.freshness = value, "qdr:x"), "tbs: is none of `qdr:h`");
+        check(
+            with(|sent, value| sent.location = value, &long),
+            "location: ",
+        );
+        check(
+            with(|sent, value| sent.freshness = value, "qdr:x"),
+            "tbs: is none of `qdr:h`",
+        );
     }
 }

@@ -66,7 +66,7 @@ pub use pages::{PagesToCome, scrape_plan};
 pub use pipeline::{ShownRequest, shown_request};
 pub use plans::{crawl_plan, plan};
 pub use schema::{header_parameters, request_schemas};
-pub use search::{SearchHit, SearchRequest, SearchResponse, search_request};
+pub use search::{SearchAnswer, SearchHit, SearchRequest, SearchResponse, search_request};
 pub use secrets::{kept_secrets, with_kept_secrets, with_secrets};
 pub use transform::transform_plan;
 pub use unlimited::refuse_ai;

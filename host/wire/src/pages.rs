@@ -203,10 +203,9 @@ impl Common {
         let (verb, context) = (planning.verb, planning.context);
         let engine = match (fetching::engine(request.pages.request.as_deref())?, verb) {
             (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
-            (
-                engine,
-                Verb::Scrape | Verb::Search | Verb::Links | Verb::Map | Verb::Pipeline(_),
-            ) => engine,
+            (engine, Verb::Scrape | Verb::Search | Verb::Links | Verb::Map | Verb::Pipeline(_)) => {
+                engine
+            }
         };
         let screenshot = rendering::screenshot(&request, verb)?;
         let router = Arc::new(router_plan(&mut request.pages, context, fields)?);

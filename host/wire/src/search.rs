@@ -13,6 +13,7 @@ use super::check::Present;
 use super::checked_catalog::CheckedCatalog;
 use super::costs::{Costs, dollars};
 use super::defaults::PlanContext;
+use super::entry::Entry;
 use super::error::RequestError;
 use super::fields::{Parsed, read};
 use super::pages::{PagesToCome, Planning, non_empty};
@@ -116,6 +117,16 @@ fn sent(own: parameters::SearchRequest) -> SentSearch {
     }
 }
 
+/// Response of `/search`, for the OpenAPI document.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum SearchAnswer<'a> {
+    /// The results.
+    Results(SearchResponse<'a>),
+    /// The entries of the pages, with `fetch_page_content`.
+    Pages(Vec<Entry<'a>>),
+}
+
 /// Response of `/search` without the pages of the results.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchResponse<'a> {
@@ -203,7 +214,10 @@ mod tests {
             pages,
             ignored,
         } = request.expect("good");
-        assert_eq!((plan.text.as_str(), plan.limit, plan.count), ("tides", 3, 20));
+        assert_eq!(
+            (plan.text.as_str(), plan.limit, plan.count),
+            ("tides", 3, 20)
+        );
         assert_eq!((plan.page, plan.country.as_deref()), (2, Some("DE")));
         assert_eq!(plan.language.as_deref(), Some("de"));
         assert_eq!(plan.location.as_deref(), Some("Kiel"));
@@ -220,7 +234,10 @@ mod tests {
         });
         let SearchRequest { pages, ignored, .. } = search(&body).expect("good");
         assert_eq!(ignored.names(), ["url", "limit"]);
-        let urls = ["https://a.example/x".to_owned(), "ftp://b.example/".to_owned()];
+        let urls = [
+            "https://a.example/x".to_owned(),
+            "ftp://b.example/".to_owned(),
+        ];
         let plans = pages.expect("pages").plans(&urls).expect("plans");
         let page = plans[0].as_ref().expect("a page");
         assert_eq!(page.url.as_str(), "https://a.example/x");

@@ -108,7 +108,6 @@ pub fn resume<S: Search>(query: &Query, reply: &Reply<'_>) -> Result<Results, Fa
 }
 
 fn settings<T: DeserializeOwned + Default>(query: &Query) -> Result<T, Failure> {
-    crate::options::read(&query.settings).map_err(|failure| {
-        Failure::new(Class::Unsupported, format!("search settings: {failure}"))
-    })
+    crate::options::read(&query.settings)
+        .map_err(|failure| Failure::new(Class::Unsupported, format!("search settings: {failure}")))
 }

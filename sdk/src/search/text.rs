@@ -48,7 +48,9 @@ fn tag_end(text: &str) -> Option<usize> {
 
 /// The character of the reference with which a text begins, and where it ends.
 fn reference(text: &str) -> Option<(char, usize)> {
-    let end = text.find(';').filter(|end| *end <= REFERENCE_BYTES_MAX + 1)?;
+    let end = text
+        .find(';')
+        .filter(|end| *end <= REFERENCE_BYTES_MAX + 1)?;
     let name = &text[1..end];
     let letter = match name.strip_prefix('#') {
         Some(number) => {
@@ -75,7 +77,10 @@ mod tests {
         let check = |marked: &str, expected: &str| assert_eq!(plain_text(marked), expected);
         check("the <strong>tide</strong> tables", "the tide tables");
         check("Q&amp;A &#x27;now&#39; &lt;b&gt;", "Q&A 'now' <b>");
-        check("a < b & c; <3 &unknown; &#xffffffff;", "a < b & c; <3 &unknown; &#xffffffff;");
+        check(
+            "a < b & c; <3 &unknown; &#xffffffff;",
+            "a < b & c; <3 &unknown; &#xffffffff;",
+        );
         check("  two\n lines &nbsp; here ", "two lines here");
         check("<a href='x'>ü", "ü");
         check("<unclosed ü", "<unclosed ü");

@@ -176,7 +176,8 @@ fn entry(
     allow_native: bool,
 ) -> Result<ManifestEntry, String> {
     let grant = match kind {
-        PluginKind::Provider | PluginKind::Search => Some(GrantToml::take(&mut table)?),
+        PluginKind::Provider => Some(GrantToml::take(&mut table)?),
+        PluginKind::Search => Some(GrantToml::take_of_search(&mut table)?),
         _ => None,
     };
     let media = match kind {
@@ -231,14 +232,9 @@ fn native_code(
 ) -> Result<Code, String> {
     let reason = match (kind, base) {
         (
-            PluginKind::Analyst
-            | PluginKind::Decoder
-            | PluginKind::Provider
-            | PluginKind::Search,
+            PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider | PluginKind::Search,
             _,
-        ) => {
-            "plugins of this kind are never native code, give a `component`"
-        }
+        ) => "plugins of this kind are never native code, give a `component`",
         (_, Base::Bundle) => "native code cannot be bundled, give a `component`",
         (_, Base::Folder(folder)) if allow_native => return Ok(Code::Native(folder.join(native))),
         (_, Base::Folder(_)) => {

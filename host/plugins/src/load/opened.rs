@@ -17,7 +17,7 @@ use crate::kinds::filter::{FilterPlugin, Keep};
 use crate::kinds::format::{FormatPlugin, Render};
 use crate::kinds::grant::Grant;
 use crate::kinds::provider::{Converse, ProviderPlugin};
-use crate::kinds::search::{Seek, SearchPlugin};
+use crate::kinds::search::{SearchPlugin, Seek};
 
 /// The functions of a plugin and its description.
 pub(crate) enum Opened {

@@ -1,9 +1,9 @@
 //! Providers in version 1 of their contract: conversions between the contract's types, which the
 //! host uses, and the bindings'.
 
-use trawl_contract::{convert_answers, convert_exchanges};
 use trawl_contract::provider as contract;
 use trawl_contract::provider::{Credential, Description, Pool, Screenshot, Step};
+use trawl_contract::{convert_answers, convert_exchanges};
 
 use super::Export;
 use super::bindings::exports::trawl::provider::provider as wit;

@@ -35,11 +35,7 @@ pub(crate) fn open_search(component: LinkedComponent) -> Result<Opened, Fault> {
         indices,
         needs: Needs::default(),
     };
-    Ok((
-        Described::from(description.info),
-        search,
-        Box::new(export),
-    ))
+    Ok((Described::from(description.info), search, Box::new(export)))
 }
 
 impl Seek for Export<wit::GuestIndices> {

@@ -131,7 +131,9 @@ fn mapped(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
 
 fn searched(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
     let request = search_request(body.as_bytes(), context).map_err(|error| error.to_string())?;
-    let pages = request.pages.map(|pages| pages.plans(&["https://a.com/".to_owned()]));
+    let pages = request
+        .pages
+        .map(|pages| pages.plans(&["https://a.com/".to_owned()]));
     let pages = pages.transpose().map_err(|error| error.to_string())?;
     let pages = pages.iter().flatten().flatten().map(page);
     Ok(Planned {
