@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 
 use trawl_billing::{BillingError, FundsError};
 pub use trawl_contract::search::Hit;
+use trawl_model::outcome::VendorPart;
 use trawl_model::{Charge, PageFailure, Usage, VendorUse};
 use trawl_plan::search::SearchPlan;
 
@@ -21,8 +22,8 @@ const SEARCH_TIME_MAX: Duration = Duration::from_secs(30);
 /// What a search found, and what it costs.
 #[derive(Clone, Debug)]
 pub struct SearchOutcome {
-    /// The name of the search service that was asked.
-    pub engine: String,
+    /// The search service that was asked, and what it charged.
+    pub vendor: VendorPart,
     /// The results, the best first.
     pub hits: Vec<Hit>,
     /// What the account was charged for the search.
@@ -105,7 +106,7 @@ impl Run {
                 Ok(found) => {
                     let charge = charge(page_budget, &found).await?;
                     return Ok(SearchOutcome {
-                        engine: backend.name().to_owned(),
+                        vendor: vendor(backend, &found, &charge, n),
                         hits: found.hits,
                         charge,
                         without_effect: backend.without_effect(plan),
@@ -140,6 +141,18 @@ async fn charge(page_budget: PageBudget<'_>, found: &Found) -> Result<Charge, Se
     match page_budget.into_reservation() {
         Some(reservation) => Ok(reservation.post(&charge).await?),
         None => Err(BillingError::Unavailable.into()),
+    }
+}
+
+/// The service that answered, after this many others.
+fn vendor(backend: &SearchBackend, found: &Found, charge: &Charge, n_before: usize) -> VendorPart {
+    VendorPart {
+        provider: backend.name().to_owned(),
+        route: format!("{}.search", backend.name()),
+        vendor_cost: found.cost,
+        billed_cost: charge.vendor_billed,
+        byok: false,
+        attempts: u32::try_from(n_before + 1).unwrap_or(u32::MAX),
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use trawl_model::Charge;
+use trawl_model::outcome::VendorPart;
 use trawl_parameters::{self as parameters, Parameter, ScrapeRequest};
 use trawl_plan::search::{SearchPlan, SentSearch};
 use trawl_plan::{Allowance, Ignored};
@@ -137,7 +138,7 @@ pub struct SearchResponse<'a> {
     engine: &'a str,
     /// What the search costs.
     costs: Costs,
-    /// The same as the `total_cost` of `costs`.
+    /// The `total_cost` of `costs`.
     cost: f64,
     /// Always null: a search that fails is an error.
     #[schema(value_type = Option<String>)]
@@ -172,11 +173,11 @@ pub struct SearchHit<'a> {
 
 impl<'a> SearchResponse<'a> {
     /// The results of a search service, and what they cost.
-    pub fn new(engine: &'a str, hits: Vec<SearchHit<'a>>, charge: &Charge) -> Self {
+    pub fn new(hits: Vec<SearchHit<'a>>, charge: &Charge, vendor: &'a VendorPart) -> Self {
         Self {
             content: hits,
-            engine,
-            costs: Costs::new(charge, None),
+            engine: &vendor.provider,
+            costs: Costs::new(charge, Some(vendor)),
             cost: dollars(charge.total()),
             error: None,
             status: 200,

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 use trawl_billing::Account;
 use trawl_engine::search::{Hit, SearchOutcome};
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Charge, Nanodollars};
 use trawl_plugins::Registry;
 use trawl_wire::{
     PagesToCome, PlanContext, SearchAnswer, SearchHit, SearchRequest, SearchResponse,
@@ -33,7 +32,7 @@ use crate::service::{NewRun, Order, Outcomes};
     description = "Asks a web search service that the operator configured. Returns the results; with `fetch_page_content` the page of \
         each result, as `/scrape` would return it, in the order of the results, with the result as `search` in its `metadata`. The \
         search costs what its service charges and what the server adds; the pages are charged like those of `/scrape`, and the first \
-        good one has the cost of the search among its `costs`.",
+        good one has the cost of the search in its `compute_cost`.",
     request_body(content = ref("#/components/schemas/SearchRequest"), description = "One request object",
         example = json!({"search": "tide tables", "search_limit": 5})),
     responses(
@@ -44,7 +43,8 @@ use crate::service::{NewRun, Order, Outcomes};
                 ],
                 "engine": "searxng", "cost": 0.0,
                 "costs": {"ai_cost": 0.0, "compute_cost": 0.0, "file_cost": 0.0, "bytes_transferred_cost": 0.0,
-                    "transform_cost": 0.0, "total_cost": 0.0},
+                    "transform_cost": 0.0, "total_cost": 0.0, "vendor": {"provider": "searxng", "route": "searxng.search",
+                        "vendor_cost": 0.0, "billed_cost": 0.0, "byok": false, "attempts": 1}},
                 "error": null, "status": 200,
             })),
         (status = 501, description = "No search service is configured", body = ref("#/components/schemas/Error"),
@@ -104,7 +104,7 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
     let Some(pages) = pages else {
         let hits = found.hits.iter().zip(first..);
         let hits = hits.map(|(hit, position)| shown(hit, position)).collect();
-        let results = SearchResponse::new(&found.engine, hits, &found.charge);
+        let results = SearchResponse::new(hits, &found.charge, &found.vendor);
         let mut response = request.format.object(&results)?;
         headers::set_ignored_parameters(&mut response, &ignored);
         return Ok(response);
@@ -127,7 +127,7 @@ fn page_outcomes(
     let run = part(request, registry, 1);
     // In the order of the results: which of them a page belongs to is known by its place.
     let outcomes = request.api.service.scrape(run, plans, Order::Input)?;
-    let mut unpaid = Some(found.charge);
+    let mut unpaid = Some(found.charge.total());
     let hits = futures_util::stream::iter(found.hits.into_iter().zip(first..));
     let outcomes = outcomes
         .zip(hits)
@@ -135,9 +135,10 @@ fn page_outcomes(
             add_result(&mut outcome, &hit, position);
             // A failed page costs nothing.
             if outcome.error.is_none()
-                && let Some(charge) = unpaid.take()
+                && let Some(search) = unpaid.take()
             {
-                outcome.charge = sum(outcome.charge, charge);
+                let compute = outcome.charge.compute;
+                outcome.charge.compute = compute.saturating_add(search);
             }
             outcome
         });
@@ -174,19 +175,6 @@ fn add_result(outcome: &mut PageOutcome, hit: &Hit, position: u64) {
     };
     let metadata = outcome.fields.metadata.get_or_insert_with(Map::new);
     metadata.insert("search".to_owned(), Value::from(result));
-}
-
-/// Both charges, part by part.
-fn sum(page: Charge, search: Charge) -> Charge {
-    let add = Nanodollars::saturating_add;
-    Charge {
-        ai: add(page.ai, search.ai),
-        compute: add(page.compute, search.compute),
-        file: add(page.file, search.file),
-        bytes_transferred: add(page.bytes_transferred, search.bytes_transferred),
-        transform: add(page.transform, search.transform),
-        vendor_billed: add(page.vendor_billed, search.vendor_billed),
-    }
 }
 
 #[cfg(test)]

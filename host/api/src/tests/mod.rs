@@ -13,6 +13,7 @@ mod limits;
 mod open_routes;
 mod problems;
 mod responses;
+mod searches;
 mod server;
 mod sockets;
 mod unlimited;

@@ -29,7 +29,7 @@ use trawl_engine::routing::Routing;
 use trawl_engine::search::{Hit, SearchError, SearchOutcome};
 use trawl_model::clock::Clock;
 use trawl_model::memory::MemoryBudget;
-use trawl_model::outcome::PageOutcome;
+use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Charge, Nanodollars};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
@@ -411,7 +411,14 @@ impl Service for FakeService {
             self.begin(&run)
                 .map_err(SearchError::Funds)
                 .map(|()| SearchOutcome {
-                    engine: "searxng".to_owned(),
+                    vendor: VendorPart {
+                        provider: "searxng".to_owned(),
+                        route: "searxng.search".to_owned(),
+                        vendor_cost: Nanodollars(5_000_000),
+                        billed_cost: Nanodollars(6_000_000),
+                        byok: false,
+                        attempts: 1,
+                    },
                     hits: vec![hit(1), hit(2)],
                     charge: Charge {
                         vendor_billed: Nanodollars(6_000_000),
