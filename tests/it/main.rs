@@ -34,5 +34,6 @@ mod reload;
 mod render;
 mod robots_and_webhooks;
 mod scrape;
+mod search;
 mod unlimited;
 mod unread_logs;
