@@ -18,7 +18,7 @@ use trawl::config::Config;
 use stage::Stage;
 
 /// The pages with examples.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "docs/configuration.md",
     "docs/crawling.md",
@@ -27,6 +27,7 @@ const PAGES: [&str; 9] = [
     "docs/pipelines.md",
     "docs/providers.md",
     "docs/rendering.md",
+    "docs/search.md",
     "sdk/README.md",
 ];
 /// The start of the request that the page of the login sends after its steps.
