@@ -123,7 +123,7 @@ fn sent(own: parameters::SearchRequest) -> SentSearch {
 #[serde(untagged)]
 pub enum SearchAnswer<'a> {
     /// The results.
-    Results(SearchResponse<'a>),
+    Results(Box<SearchResponse<'a>>),
     /// The entries of the pages, with `fetch_page_content`.
     Pages(Vec<Entry<'a>>),
 }

@@ -259,8 +259,6 @@ fn count(name: &str, outcome: &Result<Found, VendorFailure>) {
 
 #[cfg(test)]
 mod tests {
-    use trawl_contract::search::Results;
-
     use super::*;
 
     #[test]
