@@ -17,7 +17,7 @@ parameters! {
     pub struct Searches;
 
     search: String = new(
-        Shape::Text("text of at most 2,000 bytes"),
+        Shape::Text(texts::WORDS),
         SEARCH,
         NOTHING,
         "The words to search for, with the operators that the search service has: `site:`, quotes.",
@@ -66,7 +66,7 @@ parameters! {
     .default("1")
     .example("2");
     language: String = new(
-        Shape::Text(texts::LANGUAGE),
+        Shape::Text(texts::LANGUAGE_TAG),
         SEARCH,
         NOTHING,
         "Language of the results, if the search service can choose it.",
