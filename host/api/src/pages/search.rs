@@ -6,7 +6,6 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::StreamExt;
-use serde_json::{Map, Value};
 
 use trawl_billing::Account;
 use trawl_engine::search::{Hit, SearchOutcome};
@@ -173,8 +172,8 @@ fn add_result(outcome: &mut PageOutcome, hit: &Hit, position: u64) {
     let Ok(result) = serde_json::to_value(shown(hit, position)) else {
         return;
     };
-    let metadata = outcome.fields.metadata.get_or_insert_with(Map::new);
-    metadata.insert("search".to_owned(), Value::from(result));
+    let metadata = outcome.fields.metadata.get_or_insert_default();
+    metadata.insert("search".to_owned(), result);
 }
 
 #[cfg(test)]
