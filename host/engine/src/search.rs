@@ -12,6 +12,7 @@ use trawl_model::outcome::VendorPart;
 use trawl_model::{Charge, PageFailure, Usage, VendorUse};
 use trawl_plan::search::SearchPlan;
 
+use crate::page::RunContext;
 use crate::page_budget::PageBudget;
 use crate::providers::{Found, Providers, SearchBackend, VendorFailure};
 use crate::scrape::Run;
@@ -123,6 +124,31 @@ impl Run {
         }
         Err(last)
     }
+}
+
+/// Searches without an account, for the command line. Returns the results, and the parameters that
+/// the service does not respect.
+///
+/// # Errors
+/// [`SearchError`]: no service is configured, or none answers.
+pub async fn unbilled(
+    context: &RunContext,
+    plan: &SearchPlan,
+    named: &[String],
+) -> Result<(Vec<Hit>, Vec<&'static str>), SearchError> {
+    let Some(providers) = context.engine.routing.providers() else {
+        return Err(SearchError::NotConfigured);
+    };
+    let deadline = Instant::now() + SEARCH_TIME_MAX;
+    let mut last = SearchError::NotConfigured;
+    for backend in providers.search_backends(&context.registry, named) {
+        let memory = context.memory.page();
+        match providers.search(&backend, plan, deadline, &memory).await {
+            Ok(found) => return Ok((found.hits, backend.without_effect(plan))),
+            Err(failure) => last = SearchError::Failed(reason(&backend, &failure)),
+        }
+    }
+    Err(last)
 }
 
 /// Charges a search that has results.

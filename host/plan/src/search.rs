@@ -118,6 +118,11 @@ impl SearchPlan {
             fetches_pages: sent.fetches_pages,
         })
     }
+
+    /// The place of the first result, from 1: on the second page of ten results, 11.
+    pub fn first_position(&self) -> u64 {
+        u64::from(self.page.saturating_sub(1)) * u64::from(self.count) + 1
+    }
 }
 
 /// A number that is known to fit.
@@ -196,6 +201,22 @@ mod tests {
         check(None, Some(20), (20, 100));
         check(Some(5_000), Some(5_000), (100, 100));
         check(None, Some(0), (1, 100));
+    }
+
+    #[test]
+    fn positions_go_on_from_page_to_page() {
+        let first = |page, count| {
+            let (page, count) = (Some(page), Some(count));
+            let sent = SentSearch {
+                page,
+                count,
+                ..sent("tides")
+            };
+            SearchPlan::new(sent).expect("good").first_position()
+        };
+        assert_eq!(first(1, 10), 1);
+        assert_eq!(first(2, 10), 11);
+        assert_eq!(first(100, 100), 9_901);
     }
 
     #[test]

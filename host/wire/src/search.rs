@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use trawl_model::Charge;
-use trawl_model::outcome::VendorPart;
+use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_parameters::{self as parameters, Parameter, ScrapeRequest};
 use trawl_plan::search::{SearchPlan, SentSearch};
 use trawl_plan::{Allowance, Ignored};
@@ -169,6 +169,17 @@ pub struct SearchHit<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub site_name: Option<&'a str>,
+}
+
+impl SearchHit<'_> {
+    /// Adds it to the metadata of its page, whether or not the page was fetched.
+    pub fn add_to(&self, outcome: &mut PageOutcome) {
+        // A string or a number can always be written.
+        if let Ok(result) = serde_json::to_value(self) {
+            let metadata = outcome.fields.metadata.get_or_insert_default();
+            metadata.insert("search".to_owned(), result);
+        }
+    }
 }
 
 impl<'a> SearchResponse<'a> {

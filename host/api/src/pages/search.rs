@@ -9,7 +9,6 @@ use futures_util::StreamExt;
 
 use trawl_billing::Account;
 use trawl_engine::search::{Hit, SearchOutcome};
-use trawl_model::outcome::PageOutcome;
 use trawl_plugins::Registry;
 use trawl_wire::{
     PagesToCome, PlanContext, SearchAnswer, SearchHit, SearchRequest, SearchResponse,
@@ -94,7 +93,7 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         mut ignored,
     } = search;
     let run = part(&request, &registry, 0);
-    let (limit, first) = (plan.limit, first_position(plan.page, plan.count));
+    let (limit, first) = (plan.limit, plan.first_position());
     let mut found = request.api.service.search(run, plan).await?;
     found.hits.truncate(limit);
     for name in &found.without_effect {
@@ -131,7 +130,7 @@ fn page_outcomes(
     let outcomes = outcomes
         .zip(hits)
         .map(move |(mut outcome, (hit, position))| {
-            add_result(&mut outcome, &hit, position);
+            shown(&hit, position).add_to(&mut outcome);
             // A failed page costs nothing.
             if outcome.error.is_none()
                 && let Some(search) = unpaid.take()
@@ -151,11 +150,6 @@ fn part(request: &ApiRequest, registry: &Arc<Registry>, number: usize) -> NewRun
     run
 }
 
-/// The place of the first result of a page of results.
-fn first_position(page: u32, count: u32) -> u64 {
-    u64::from(page.saturating_sub(1)) * u64::from(count) + 1
-}
-
 fn shown(hit: &Hit, position: u64) -> SearchHit<'_> {
     SearchHit {
         position,
@@ -164,26 +158,5 @@ fn shown(hit: &Hit, position: u64) -> SearchHit<'_> {
         description: &hit.snippet,
         date: hit.date.as_deref(),
         site_name: hit.site_name.as_deref(),
-    }
-}
-
-/// Adds a result to the metadata of its page, whether or not the page was fetched.
-fn add_result(outcome: &mut PageOutcome, hit: &Hit, position: u64) {
-    let Ok(result) = serde_json::to_value(shown(hit, position)) else {
-        return;
-    };
-    let metadata = outcome.fields.metadata.get_or_insert_default();
-    metadata.insert("search".to_owned(), result);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_go_on_from_page_to_page() {
-        assert_eq!(first_position(1, 10), 1);
-        assert_eq!(first_position(2, 10), 11);
-        assert_eq!(first_position(100, 100), 9_901);
     }
 }

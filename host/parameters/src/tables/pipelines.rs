@@ -6,6 +6,7 @@ use trawl_plan::Needs;
 
 use crate::define::{object, parameters};
 use crate::forms::{List, SourceForm};
+use crate::option::CommandOption;
 use crate::routes::Routes;
 use crate::row::Shape;
 use crate::texts;
@@ -111,7 +112,8 @@ parameters! {
         "Country of phone numbers without a country calling code (ISO 3166). On `/search`, the \
          country whose results come first, if the search service knows it.",
     )
-    .example("\"DE\"");
+    .example("\"DE\"")
+    .option(CommandOption::new("--country", "CODE"));
     data: List<TransformItem> = new(
         Shape::List(&Shape::Object(&TransformItem::OBJECT)),
         Routes::TRANSFORM,

@@ -4,6 +4,7 @@ use trawl_plan::Needs;
 use trawl_plan::search::{FRESHNESS, SEARCH_COUNT_MAX, SEARCH_PAGES_MAX};
 
 use crate::define::parameters;
+use crate::option::CommandOption;
 use crate::routes::Routes;
 use crate::row::{Choice, Range, Shape, choices};
 use crate::texts;
@@ -37,7 +38,8 @@ parameters! {
         "Maximum number of results that are returned, and fetched; 0 means all of the page.",
     )
     .default("0")
-    .example("5");
+    .example("5")
+    .option(CommandOption::new("--results", "N"));
     num: u64 = new(
         Shape::Count(Range {
             least: 1,
@@ -71,7 +73,8 @@ parameters! {
         NOTHING,
         "Language of the results, if the search service can choose it.",
     )
-    .example("\"en\"");
+    .example("\"en\"")
+    .option(CommandOption::new("--language", "TAG"));
     location: String = new(
         Shape::Text("place in words, at most 200 bytes"),
         SEARCH,
@@ -85,11 +88,13 @@ parameters! {
         NOTHING,
         "Maximum age of the results.",
     )
-    .example("\"qdr:w\"");
+    .example("\"qdr:w\"")
+    .option(CommandOption::new("--age", "AGE"));
     fetch_page_content: bool = switch(
         SEARCH,
         NOTHING,
         "Fetches the page of each result, with the parameters of `/scrape`, and returns its entry \
          in place of the result.",
-    );
+    )
+    .option(CommandOption::switch("--pages"));
 }

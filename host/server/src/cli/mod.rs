@@ -12,6 +12,7 @@ pub mod plugin;
 mod provider;
 mod runtime;
 mod scrape;
+mod search;
 mod serve;
 mod standard_output;
 mod transform;
@@ -42,6 +43,8 @@ enum Command {
     Crawl(crawl::CrawlArgs),
     /// List the URLs of a site without fetching its pages; needs no server.
     Map(map::MapArgs),
+    /// Search the web and print the results or their pages; needs no server.
+    Search(search::SearchArgs),
     /// Manage accounts: keys, top-ups, seats, statements.
     Account(account::AccountArgs),
     /// Show the current prices, or their history.
@@ -82,6 +85,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Transform(args) => transform::run(args),
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Map(args) => runtime()?.block_on(map::run(args)),
+        Command::Search(args) => runtime()?.block_on(search::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
