@@ -100,8 +100,8 @@ async fn pages_are_scraped_and_a_failed_one_keeps_its_result() {
     let good = site.put("/good", "text/html", "<title>Good</title><h1>Tides</h1>");
     let gone = site.url("/gone");
     services.find(&[
-        (&gone, "Gone"),
-        (&good, "Good one"),
+        (gone.as_str(), "Gone"),
+        (good.as_str(), "Good one"),
         ("https://c.example/", "C"),
     ]);
     let app = app(&services, &["brave"], &[(BRAVE_KEY, GOOD_KEY)]).await;
@@ -216,7 +216,7 @@ async fn a_repeated_request_pays_once() {
 async fn requests_of_clients_and_of_the_reference_are_accepted() {
     let (services, site) = (SearchServer::start().await, FakeSite::start().await);
     let page = site.put("/page", "text/html", "<h1>Tides</h1>");
-    services.find(&[(&page, "A")]);
+    services.find(&[(page.as_str(), "A")]);
     let app = app(&services, &["brave"], &[(BRAVE_KEY, GOOD_KEY)]).await;
     let rows: Vec<&Parameter> = parameters::all().filter(|row| row.is_of_search()).collect();
     assert!(rows.len() > 8, "{}", rows.len());
