@@ -29,6 +29,8 @@ pub struct Description {
     pub hosts: Vec<String>,
     /// Which fields of a query the service respects: `country`, `language`, `location`, `freshness`.
     pub takes: Vec<String>,
+    /// Most results on a page: queries have no larger `count`.
+    pub count_max: u32,
     /// Units of its costs; an operator's price table converts them to dollars.
     pub units: Vec<String>,
     /// Timeout of a search, in milliseconds.
@@ -49,6 +51,7 @@ impl Description {
             base: base.to_owned(),
             hosts: Vec::new(),
             takes: Vec::new(),
+            count_max: COUNT_MAX,
             units: Vec::new(),
             time_ms: 20_000,
         }
@@ -76,6 +79,12 @@ impl Description {
     pub fn takes(self, fields: &[&str]) -> Self {
         let takes = owned(fields);
         Self { takes, ..self }
+    }
+
+    /// Sets the most results on a page; [`COUNT_MAX`] by default.
+    #[must_use]
+    pub fn count_max(self, count_max: u32) -> Self {
+        Self { count_max, ..self }
     }
 
     /// Sets the units of its costs.
@@ -131,7 +140,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 pub struct Query {
     /// The words, with the operators of the service.
     pub text: String,
-    /// Results on a page, 1 to [`COUNT_MAX`]. The service may have fewer.
+    /// Results on a page, 1 to [`Description::count_max`]. The service may have fewer.
     pub count: u32,
     /// The page of results, from 1.
     pub page: u32,

@@ -85,6 +85,12 @@ async fn brave_is_asked_with_the_operators_key_and_charged() {
         Some("search brave: tides")
     );
     assert!(posts.next().is_none());
+    // It has twenty on a page.
+    let next = json!({"search": "tides", "num": 50, "page": 2});
+    let next = search(&app, &next).await.json();
+    assert_eq!(next["content"][0]["position"], 21);
+    let (_, request) = &services.asked()[1];
+    assert_eq!(request.param("offset"), Some("1"));
     let (_, request) = &services.asked()[0];
     assert_eq!(
         (request.param("count"), request.param("country")),

@@ -27,6 +27,8 @@ pub struct SearchOutcome {
     pub vendor: VendorPart,
     /// The results, the best first.
     pub hits: Vec<Hit>,
+    /// The place of the first of them, from 1.
+    pub first_position: u64,
     /// What the account was charged for the search.
     pub charge: Charge,
     /// Parameters that the service does not respect.
@@ -108,6 +110,7 @@ impl Run {
                     let charge = charge(page_budget, &found).await?;
                     return Ok(SearchOutcome {
                         vendor: vendor(backend, &found, &charge, n),
+                        first_position: found.first_position,
                         hits: found.hits,
                         charge,
                         without_effect: backend.without_effect(plan),
@@ -126,8 +129,8 @@ impl Run {
     }
 }
 
-/// Searches without an account, for the command line. Returns the results, and the parameters that
-/// the service does not respect.
+/// Searches without an account, for the command line. Returns what was found, and the parameters
+/// that the service does not respect.
 ///
 /// # Errors
 /// [`SearchError`]: no service is configured, or none answers.
@@ -135,7 +138,7 @@ pub async fn unbilled(
     context: &RunContext,
     plan: &SearchPlan,
     named: &[String],
-) -> Result<(Vec<Hit>, Vec<&'static str>), SearchError> {
+) -> Result<(Found, Vec<&'static str>), SearchError> {
     let Some(providers) = context.engine.routing.providers() else {
         return Err(SearchError::NotConfigured);
     };
@@ -144,7 +147,7 @@ pub async fn unbilled(
     for backend in providers.search_backends(&context.registry, named) {
         let memory = context.memory.page();
         match providers.search(&backend, plan, deadline, &memory).await {
-            Ok(found) => return Ok((found.hits, backend.without_effect(plan))),
+            Ok(found) => return Ok((found, backend.without_effect(plan))),
             Err(failure) => last = SearchError::Failed(reason(&backend, &failure)),
         }
     }

@@ -119,9 +119,9 @@ impl SearchPlan {
         })
     }
 
-    /// The place of the first result, from 1: on the second page of ten results, 11.
-    pub fn first_position(&self) -> u64 {
-        u64::from(self.page.saturating_sub(1)) * u64::from(self.count) + 1
+    /// The place of the first result, from 1, if a page has so many: on the second page of ten, 11.
+    pub fn first_position(&self, count: u32) -> u64 {
+        u64::from(self.page.saturating_sub(1)) * u64::from(count) + 1
     }
 }
 
@@ -206,13 +206,12 @@ mod tests {
     #[test]
     fn positions_go_on_from_page_to_page() {
         let first = |page, count| {
-            let (page, count) = (Some(page), Some(count));
             let sent = SentSearch {
-                page,
-                count,
+                page: Some(page),
                 ..sent("tides")
             };
-            SearchPlan::new(sent).expect("good").first_position()
+            let plan = SearchPlan::new(sent).expect("good");
+            plan.first_position(count)
         };
         assert_eq!(first(1, 10), 1);
         assert_eq!(first(2, 10), 11);

@@ -40,6 +40,7 @@ impl Search for Brave {
         .credentials(&[TOKEN])
         .hosts(&["api.search.brave.com"])
         .takes(&["country", "language", "freshness"])
+        .count_max(COUNT_MAX)
         .units(&[QUERY])
         .seconds(20)
     }
@@ -60,7 +61,7 @@ impl Search for Brave {
             .header("accept", "application/json")
             .secret_header("X-Subscription-Token", TOKEN)
             .query("q", &query.text)
-            .query("count", query.count.min(COUNT_MAX))
+            .query("count", query.count)
             .query("offset", query.page.saturating_sub(1))
             .query("result_filter", "web")
             .query("text_decorations", false)

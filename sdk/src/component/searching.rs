@@ -37,6 +37,7 @@ impl From<sdk::Description> for wit::Description {
             base: description.base,
             hosts: description.hosts,
             takes: description.takes,
+            count_max: description.count_max,
             units: description.units,
             time_ms: description.time_ms,
         }

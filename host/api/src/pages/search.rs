@@ -93,14 +93,14 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         mut ignored,
     } = search;
     let run = part(&request, &registry, 0);
-    let (limit, first) = (plan.limit, plan.first_position());
+    let limit = plan.limit;
     let mut found = request.api.service.search(run, plan).await?;
     found.hits.truncate(limit);
     for name in &found.without_effect {
         ignored.add(name);
     }
     let Some(pages) = pages else {
-        let hits = found.hits.iter().zip(first..);
+        let hits = found.hits.iter().zip(found.first_position..);
         let hits = hits.map(|(hit, position)| shown(hit, position)).collect();
         let results = SearchResponse::new(hits, &found.charge, &found.vendor);
         let mut response = request.format.object(&results)?;
@@ -108,7 +108,7 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         return Ok(response);
     };
     let (format, n_pages) = (request.format, found.hits.len());
-    let outcomes = page_outcomes(&request, &registry, found, (pages, first))?;
+    let outcomes = page_outcomes(&request, &registry, found, pages)?;
     drop(request);
     Ok(stream::pages(format, n_pages, outcomes, ignored).await)
 }
@@ -118,15 +118,16 @@ fn page_outcomes(
     request: &ApiRequest,
     registry: &Arc<Registry>,
     found: SearchOutcome,
-    (pages, first): (PagesToCome, u64),
+    pages: PagesToCome,
 ) -> Result<Outcomes, ApiError> {
     let urls: Vec<String> = found.hits.iter().map(|hit| hit.url.clone()).collect();
     let plans = pages.plans(&urls)?;
     let run = part(request, registry, 1);
-    // In the order of the results: which of them a page belongs to is known by its place.
+    // In the order of the results: which of them a page belongs to is known by its place. Decision
+    // D520.
     let outcomes = request.api.service.scrape(run, plans, Order::Input)?;
     let mut unpaid = Some(found.charge.total());
-    let hits = futures_util::stream::iter(found.hits.into_iter().zip(first..));
+    let hits = futures_util::stream::iter(found.hits.into_iter().zip(found.first_position..));
     let outcomes = outcomes
         .zip(hits)
         .map(move |(mut outcome, (hit, position))| {

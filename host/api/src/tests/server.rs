@@ -419,6 +419,7 @@ impl Service for FakeService {
                         byok: false,
                         attempts: 1,
                     },
+                    first_position: plan.first_position(plan.count),
                     hits: vec![hit(1), hit(2)],
                     charge: Charge {
                         vendor_billed: Nanodollars(6_000_000),

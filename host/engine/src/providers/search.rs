@@ -49,6 +49,11 @@ impl SearchBackend {
         }
     }
 
+    /// Results on a page of this search: the service may not have as many as are requested.
+    fn count(&self, plan: &SearchPlan) -> u32 {
+        plan.count.min(self.plugin.description().count_max).max(1)
+    }
+
     /// The parameters of a search that its service does not respect.
     pub fn without_effect(&self, plan: &SearchPlan) -> Vec<&'static str> {
         let taken = &self.plugin.description().takes;
@@ -71,6 +76,8 @@ impl SearchBackend {
 pub struct Found {
     /// The results, the best first; their URLs are web URLs.
     pub hits: Vec<Hit>,
+    /// The place of the first of them, from 1.
+    pub first_position: u64,
     /// What the service charged.
     pub cost: Nanodollars,
 }
@@ -152,7 +159,12 @@ impl Providers {
         memory: &PageMemory,
     ) -> Result<Found, VendorFailure> {
         let (plugin, grant) = (&backend.plugin, backend.plugin.grant());
-        let query = Arc::new(query(plan, grant, deadline));
+        let count = backend.count(plan);
+        let query = Query {
+            count,
+            ..query(plan, grant, deadline)
+        };
+        let query = Arc::new(query);
         let asked = Arc::clone(&query);
         let started = call_adapter(&self.calls, plugin, move |plugin| plugin.start(&asked));
         let request = started
@@ -189,6 +201,7 @@ impl Providers {
         let (cost, _) = sender::cost(plugin.info(), grant, &results.cost);
         Ok(Found {
             hits: hits(results, backend.keys.scrubber()),
+            first_position: plan.first_position(count),
             cost,
         })
     }
@@ -209,7 +222,6 @@ fn after_sending(failure: VendorFailure) -> VendorFailure {
 fn query(plan: &SearchPlan, grant: &Grant, deadline: Instant) -> Query {
     let left = deadline.saturating_duration_since(Instant::now());
     Query {
-        count: plan.count,
         page: plan.page,
         country: plan.country.clone(),
         language: plan.language.clone(),

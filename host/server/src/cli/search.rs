@@ -92,13 +92,13 @@ async fn search(
         mut ignored,
     } = planned;
     let found = search::unbilled(context, &plan, backends).await;
-    let (mut hits, without_effect) = found.map_err(with_advice)?;
+    let (found, without_effect) = found.map_err(with_advice)?;
     for name in without_effect {
         ignored.add(name);
     }
     parameters::print(parameters::ignored(&ignored, Route::Search));
-    hits.truncate(plan.limit);
-    let numbered = hits.iter().zip(plan.first_position()..);
+    let hits: Vec<Hit> = found.hits.into_iter().take(plan.limit).collect();
+    let numbered = hits.iter().zip(found.first_position..);
     let Some(pages) = pages else {
         for (hit, position) in numbered {
             let mut line = serde_json::to_vec(&shown(hit, position))?;

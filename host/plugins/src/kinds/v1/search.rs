@@ -90,6 +90,7 @@ fn describe(description: &wit::Description) -> Description {
         base: description.base.clone(),
         hosts: description.hosts.clone(),
         takes: description.takes.clone(),
+        count_max: description.count_max,
         units: description.units.clone(),
         time_ms: description.time_ms,
     }
