@@ -1,5 +1,5 @@
-//! Web searches: the query, the results, and what a search adapter says of its service. The contract
-//! is `wit/search/1`.
+//! Web searches: the query, the results, and what a search adapter says of its service. The
+//! contract is `wit/search/1`.
 //!
 //! Requests, replies, costs and failures are those of [`provider`](crate::provider) adapters.
 
@@ -27,7 +27,8 @@ pub struct Description {
     pub base: String,
     /// Hosts that its requests go to.
     pub hosts: Vec<String>,
-    /// Which fields of a query the service respects: `country`, `language`, `location`, `freshness`.
+    /// Which fields of a query the service respects: `country`, `language`, `location`,
+    /// `freshness`.
     pub takes: Vec<String>,
     /// Most results on a page: queries have no larger `count`.
     pub count_max: u32,

@@ -1,8 +1,8 @@
 //! The macro that exports a plugin.
 
 /// Exports a type as this crate's plugin: `trawl_sdk::export!(format: MyFormat);`, likewise for
-/// `filter`, `extractor`, `chunker`, `analyst`, `decoder`, `provider` and `search`. Call it once per
-/// crate.
+/// `filter`, `extractor`, `chunker`, `analyst`, `decoder`, `provider` and `search`. Call it once
+/// per crate.
 ///
 /// For WebAssembly it expands to the exports of a component. On other targets it expands to the C
 /// entry points of a shared library if the SDK's feature `native` is enabled, otherwise to nothing,

@@ -3,8 +3,8 @@
 /// Implements `From` for what an adapter says to a service and of it, between two modules with the
 /// contract's types: `service` of the bindings, and the contract's. The host lifts it from its
 /// bindings, `convert_exchanges!(wit => contract)`, and the SDK lowers it to its own,
-/// `convert_exchanges!(contract => wit)`: where both have the same cases and fields, one text serves
-/// both directions. The caller adds `From` for `Credential`.
+/// `convert_exchanges!(contract => wit)`: where both have the same cases and fields, one text
+/// serves both directions. The caller adds `From` for `Credential`.
 #[macro_export]
 macro_rules! convert_exchanges {
     ($from:ident => $to:ident) => {

@@ -130,7 +130,8 @@ pub mod provider {
     });
 }
 
-/// Bindings of the search world; it shares what is exchanged with a service with the provider world.
+/// Bindings of the search world; it shares what is exchanged with a service with the provider
+/// world.
 pub mod search {
     wit_bindgen::generate!({
         path: ["../wit/types/1", "../wit/provider/1", "../wit/search/1"],

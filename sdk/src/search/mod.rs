@@ -1,9 +1,9 @@
 //! Search adapters: the protocol of one web search service.
 //!
-//! An adapter is a type that implements [`Search`] and does no I/O. [`start`](Search::start) turns a
-//! query into a request; [`resume`](Search::resume) turns the reply into results or a failure. The
-//! host sends the request. Adapters reference credentials only by name: the host inserts them into
-//! requests and removes them from replies.
+//! An adapter is a type that implements [`Search`] and does no I/O. [`start`](Search::start) turns
+//! a query into a request; [`resume`](Search::resume) turns the reply into results or a failure.
+//! The host sends the request. Adapters reference credentials only by name: the host inserts them
+//! into requests and removes them from replies.
 //!
 //! ```
 //! use serde::Deserialize;

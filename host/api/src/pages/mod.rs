@@ -1,4 +1,5 @@
-//! Endpoints that return pages by their URLs or by a search, or transform HTML that the client sends.
+//! Endpoints that return pages by their URLs or by a search, or transform HTML that the client
+//! sends.
 
 pub(crate) mod fetch;
 mod reader;

@@ -1,7 +1,7 @@
 //! Web searches: which services may be asked, and one search with one of them.
 //!
-//! A search is one request of a search adapter, sent like those of a provider's: with the operator's
-//! credentials, to granted hosts, within a time, behind a breaker. See `wit/search/1`.
+//! A search is one request of a search adapter, sent like those of a provider's: with the
+//! operator's credentials, to granted hosts, within a time, behind a breaker. See `wit/search/1`.
 
 use std::borrow::Cow;
 use std::sync::Arc;

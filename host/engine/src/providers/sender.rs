@@ -1,5 +1,5 @@
-//! Sends the requests of adapters: credentials filled in, to granted hosts only, within a time and a
-//! size; and calls adapters.
+//! Sends the requests of adapters: credentials filled in, to granted hosts only, within a time and
+//! a size; and calls adapters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,7 +77,8 @@ impl Sender<'_> {
     /// The request as it is sent.
     ///
     /// # Errors
-    /// [`VendorFailure`]: the adapter, or the caller through it, requests something it may not have.
+    /// [`VendorFailure`]: the adapter, or the caller through it, requests something it may not
+    /// have.
     pub(super) fn prepared(&self, request: &Request) -> Result<reqwest::Request, VendorFailure> {
         prepare(request, self.task, self.grant, self.keys).map_err(|refused| match refused {
             Refused::Adapter(reason) => {

@@ -25,8 +25,8 @@ pub struct Inspection {
     pub info: PluginInfo,
     /// Names of its imports.
     pub imports: Vec<String>,
-    /// Further lines of a `plugins.toml` entry: what a provider or a search adapter is granted, what
-    /// a decoder reads.
+    /// Further lines of a `plugins.toml` entry: what a provider or a search adapter is granted,
+    /// what a decoder reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// One call on a small page with the options `{}`.
