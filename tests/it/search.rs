@@ -85,11 +85,20 @@ async fn brave_is_asked_with_the_operators_key_and_charged() {
         Some("search brave: tides")
     );
     assert!(posts.next().is_none());
+    // The name of a credential is words like any others; its value is not sent.
+    search(
+        &app,
+        &json!({"search": "{BRAVE_API_KEY}", "location": "{BRAVE_API_KEY}"}),
+    )
+    .await;
+    let secret = app.post("/search", &[], &json!({"search": GOOD_KEY})).await;
+    assert_eq!(secret.status, 502);
+    assert!(!secret.error().contains(GOOD_KEY));
     // It has twenty on a page.
     let next = json!({"search": "tides", "num": 50, "page": 2});
     let next = search(&app, &next).await.json();
     assert_eq!(next["content"][0]["position"], 21);
-    let (_, request) = &services.asked()[1];
+    let (_, request) = &services.asked()[2];
     assert_eq!(request.param("offset"), Some("1"));
     let (_, request) = &services.asked()[0];
     assert_eq!(

@@ -174,8 +174,7 @@ impl Providers {
             info: plugin.info(),
             grant,
             keys: &backend.keys,
-            // What the caller wrote, for the checks of the request.
-            task: &Task::new(&plan.text, &grant.base),
+            task: &written(plan, grant),
             fetcher: &self.fetcher,
             memory,
             deadline,
@@ -204,6 +203,14 @@ impl Providers {
             first_position: plan.first_position(count),
             cost,
         })
+    }
+}
+
+/// What the caller wrote, for the checks of the request: a name of a credential in it is only text.
+fn written(plan: &SearchPlan, grant: &Grant) -> Task {
+    Task {
+        body: plan.location.clone().unwrap_or_default().into_bytes(),
+        ..Task::new(&plan.text, &grant.base)
     }
 }
 
