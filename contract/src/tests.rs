@@ -1,6 +1,7 @@
 //! The types of this crate against the contract: every field and every case, in its order.
 
 const PROVIDER: &str = include_str!("../../wit/provider/1/provider.wit");
+const SEARCH: &str = include_str!("../../wit/search/1/search.wit");
 const ANALYST: &str = include_str!("../../wit/analyst/1/analyst.wit");
 
 /// Source of this crate's types.
@@ -13,6 +14,9 @@ const TYPES: [&str; 7] = [
     include_str!("provider/reply.rs"),
     include_str!("provider/task.rs"),
 ];
+
+/// Types of searches, some of which are called like those of conversations.
+const SEARCH_TYPES: [&str; 1] = [include_str!("search.rs")];
 
 /// What this crate writes otherwise than a translation of the contract: the type, the translation,
 /// and what is here instead.
@@ -60,17 +64,21 @@ fn check(contract: &str, kind: &str, name: &str) {
         assert!(expected.contains(translation), "{name}: `{translation}`");
         expected = expected.replace(translation, own);
     }
-    assert_eq!(own_members(&camel(name)), expected, "{name}");
+    let types: &[&str] = match contract {
+        SEARCH => &SEARCH_TYPES,
+        _ => &TYPES,
+    };
+    assert_eq!(own_members(types, &camel(name)), expected, "{name}");
 }
 
 /// Members of the type of this crate, one a line.
-fn own_members(name: &str) -> String {
+fn own_members(types: &[&str], name: &str) -> String {
     let openings = [
         format!("pub struct {name} {{\n"),
         format!("pub struct {name}<'a> {{\n"),
         format!("pub enum {name} {{\n"),
     ];
-    let mut found = TYPES.into_iter().flat_map(|text| {
+    let mut found = types.iter().flat_map(|text| {
         let parts = openings.iter().map(|opening| text.split_once(opening));
         parts.flatten().collect::<Vec<_>>()
     });
@@ -157,6 +165,14 @@ fn cases_of_a_conversation_are_those_of_the_contract() {
     for name in ["credential", "content", "step"] {
         check(PROVIDER, "variant", name);
     }
+}
+
+#[test]
+fn records_of_a_search_are_those_of_the_contract() {
+    for name in ["description", "query", "hit", "results"] {
+        check(SEARCH, "record", name);
+    }
+    check(SEARCH, "enum", "freshness");
 }
 
 #[test]

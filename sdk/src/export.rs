@@ -1,12 +1,13 @@
 //! The macro that exports a plugin.
 
 /// Exports a type as this crate's plugin: `trawl_sdk::export!(format: MyFormat);`, likewise for
-/// `filter`, `extractor`, `chunker`, `analyst`, `decoder` and `provider`. Call it once per crate.
+/// `filter`, `extractor`, `chunker`, `analyst`, `decoder`, `provider` and `search`. Call it once
+/// per crate.
 ///
 /// For WebAssembly it expands to the exports of a component. On other targets it expands to the C
 /// entry points of a shared library if the SDK's feature `native` is enabled, otherwise to nothing,
-/// so that a test can link several plugins. Analysts, decoders and providers have no C entry
-/// points.
+/// so that a test can link several plugins. Analysts, decoders, providers and search adapters have
+/// no C entry points.
 #[macro_export]
 macro_rules! export {
     (format: $plugin:ty) => {
@@ -33,6 +34,9 @@ macro_rules! export {
     };
     (provider: $plugin:ty) => {
         $crate::__component!(__trawl_export_provider, provider, $plugin);
+    };
+    (search: $plugin:ty) => {
+        $crate::__component!(__trawl_export_search, search, $plugin);
     };
 }
 

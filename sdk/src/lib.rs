@@ -1,8 +1,8 @@
 //! SDK for authors of Trawl plugins.
 //!
-//! A plugin is a type that implements one of seven traits ([`Format`], [`Filter`], [`Extractor`],
+//! A plugin is a type that implements one of eight traits ([`Format`], [`Filter`], [`Extractor`],
 //! [`Chunker`], [`Analyst`](analyst::Analyst), [`Decoder`](decoder::Decoder),
-//! [`Provider`](provider::Provider)), and one line that exports it:
+//! [`Provider`](provider::Provider), [`Search`](search::Search)), and one line that exports it:
 //!
 //! ```
 //! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
@@ -47,6 +47,7 @@ mod options;
 mod plugin;
 pub mod provider;
 pub mod scan;
+pub mod search;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod types;

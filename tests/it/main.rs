@@ -39,6 +39,7 @@ mod render;
 mod rights;
 mod robots_and_webhooks;
 mod scrape;
+mod search;
 mod traces;
 mod unlimited;
 mod unread_logs;

@@ -61,6 +61,7 @@ impl TestApp {
         }
         config.egress.proxy = world.proxies.clone();
         config.providers.environment = Environment(world.environment.clone());
+        config.search.backends.clone_from(&world.searches);
         let ranges = world.allow_private.iter();
         config.egress.allow_private = ranges
             .map(|range| range.parse().expect("a range"))

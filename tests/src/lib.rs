@@ -1,5 +1,5 @@
 //! Fixtures of the end-to-end tests: the server in process and as a child process, and the servers
-//! it talks to (sites, name servers, vendors, a language model), all on loopback.
+//! it talks to (sites, name servers, vendors, search services, a language model), all on loopback.
 
 pub mod app;
 pub mod browser;
@@ -12,6 +12,7 @@ pub mod model_server;
 pub mod name_server;
 pub mod process;
 pub mod receiver;
+pub mod search_server;
 pub mod site;
 pub mod trap;
 pub mod vendor_server;
@@ -25,6 +26,7 @@ pub use model_server::{ModelServer, ScriptedReply};
 pub use name_server::FakeNameServer;
 pub use process::{ServerProcess, program, run_program};
 pub use receiver::{Delivery, Receiver};
+pub use search_server::SearchServer;
 pub use site::FakeSite;
 pub use trap::TrapSite;
 pub use vendor_server::VendorServer;

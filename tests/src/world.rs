@@ -49,8 +49,12 @@ pub struct World {
     pub log: &'static str,
     /// What becomes of the log of a server that is a child process.
     pub log_to: LogTo,
+    /// The search services that are asked, by name; empty for the default.
+    pub searches: Vec<String>,
     /// Base URL of the fake vendors: each provider of the manifest uses its name below it.
     vendors: Option<String>,
+    /// The same for search services.
+    search_services: Option<String>,
 }
 
 /// Where the log of a server goes.
@@ -128,7 +132,9 @@ impl World {
             descriptors_max: None,
             log: "",
             log_to: LogTo::File,
+            searches: Vec::new(),
             vendors: None,
+            search_services: None,
         };
         fs::create_dir(world.data()).expect("a folder for data");
         // All tests share the cache of compiled components: compiling takes longer than most tests.
@@ -179,7 +185,11 @@ impl World {
         let built = format!("component = \"{}/target/guests/", root.display());
         let own = own.replace("component = \"target/guests/", &built);
         let own = match &self.vendors {
-            Some(address) => at_vendors(&own, address),
+            Some(address) => at_vendors(&own, "[[provider]]", address),
+            None => own,
+        };
+        let own = match &self.search_services {
+            Some(address) => at_vendors(&own, "[[search]]", address),
             None => own,
         };
         let own = without(&own, guests);
@@ -195,6 +205,22 @@ impl World {
     /// environment.
     pub fn use_vendors(&mut self, address: std::net::SocketAddr, credentials: &[(&str, &str)]) {
         self.vendors = Some(format!("http://{address}"));
+        let owned = credentials.iter();
+        self.environment
+            .extend(owned.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.manifest("");
+    }
+
+    /// Sends search adapters to the services at this address, of which these are asked, and sets
+    /// these credentials in the environment.
+    pub fn use_searches(
+        &mut self,
+        address: std::net::SocketAddr,
+        names: &[&str],
+        credentials: &[(&str, &str)],
+    ) {
+        self.search_services = Some(format!("http://{address}"));
+        self.searches = names.iter().map(|name| (*name).to_owned()).collect();
         let owned = credentials.iter();
         self.environment
             .extend(owned.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
@@ -245,14 +271,17 @@ impl Default for World {
     }
 }
 
-/// The manifest with a base URL below this one for each provider.
-fn at_vendors(manifest: &str, address: &str) -> String {
+/// The manifest with a base URL below this one for each entry with this head.
+fn at_vendors(manifest: &str, head: &str, address: &str) -> String {
     let mut lines = Vec::new();
-    let mut is_provider = false;
+    let mut is_entry = false;
     for line in manifest.lines() {
+        is_entry = (is_entry && !line.starts_with('[')) || line == head;
+        if is_entry && line.starts_with("base = ") {
+            continue;
+        }
         lines.push(line.to_owned());
-        is_provider = (is_provider && !line.starts_with('[')) || line == "[[provider]]";
-        if let Some(name) = line.strip_prefix("name = ").filter(|_| is_provider) {
+        if let Some(name) = line.strip_prefix("name = ").filter(|_| is_entry) {
             lines.push(format!("base = \"{address}/{}\"", name.trim_matches('"')));
         }
     }

@@ -11,7 +11,7 @@ use trawl_guest_build::BuildRequest;
 
 use crate::workspace;
 
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 8] = [
     "format",
     "filter",
     "extractor",
@@ -19,6 +19,7 @@ const KINDS: [&str; 7] = [
     "analyst",
     "decoder",
     "provider",
+    "search",
 ];
 /// What a manifest says that is not of a member of a workspace.
 const STANDALONE: &str = "[workspace]\n";

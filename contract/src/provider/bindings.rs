@@ -1,23 +1,19 @@
 //! Conversions between the types of this module and those that bindings generate from the contract.
 
-/// Implements `From` for what an adapter says, between two modules with the contract's types. The
-/// host lifts it from its bindings, `convert_answers!(wit => contract)`, and the SDK lowers it to
-/// its own, `convert_answers!(contract => wit)`: where both have the same cases and fields, one
-/// text serves both directions. The caller adds `From` for `Credential`.
+/// Implements `From` for what an adapter says to a service and of it, between two modules with the
+/// contract's types: `service` of the bindings, and the contract's. The host lifts it from its
+/// bindings, `convert_exchanges!(wit => contract)`, and the SDK lowers it to its own,
+/// `convert_exchanges!(contract => wit)`: where both have the same cases and fields, one text
+/// serves both directions. The caller adds `From` for `Credential`.
 #[macro_export]
-macro_rules! convert_answers {
+macro_rules! convert_exchanges {
     ($from:ident => $to:ident) => {
-        $crate::convert_answers! {
+        $crate::convert_exchanges! {
             @cases $from $to Class:
             Unsupported BadKey NoCredit RateLimited BadRequest TargetFailed TargetBlocked
             TargetUnreachable ProviderTimeout ProviderError Drift
         }
-        $crate::convert_answers! { @cases $from $to Charged: Yes No Unknown }
-        $crate::convert_answers! {
-            @flags $from $to Abilities:
-            SERVES FIXED_WAIT WAIT_SELECTOR SCRIPT HEADERS COOKIES COUNTRY COUNTRY_RESIDENTIAL
-            RESIDENTIAL BODY BINARY SCREENSHOT TARGET_HEADERS TARGET_COOKIES FINAL_URL
-        }
+        $crate::convert_exchanges! { @cases $from $to Charged: Yes No Unknown }
 
         impl From<$from::Quantity> for $to::Quantity {
             fn from(quantity: $from::Quantity) -> Self {
@@ -53,16 +49,6 @@ macro_rules! convert_answers {
             }
         }
 
-        impl From<$from::Content> for $to::Content {
-            fn from(content: $from::Content) -> Self {
-                match content {
-                    $from::Content::Reply => Self::Reply,
-                    $from::Content::Bytes(bytes) => Self::Bytes(bytes),
-                    $from::Content::Text(text) => Self::Text(text),
-                }
-            }
-        }
-
         impl From<$from::Request> for $to::Request {
             fn from(request: $from::Request) -> Self {
                 Self {
@@ -75,6 +61,37 @@ macro_rules! convert_answers {
                 }
             }
         }
+    };
+    (@cases $from:ident $to:ident $name:ident: $($case:ident)*) => {
+        impl From<$from::$name> for $to::$name {
+            fn from(value: $from::$name) -> Self {
+                match value {
+                    $($from::$name::$case => Self::$case,)*
+                }
+            }
+        }
+    };
+}
+
+/// The same for the rest of what a provider's adapter says.
+#[macro_export]
+macro_rules! convert_answers {
+    ($from:ident => $to:ident) => {
+        $crate::convert_answers! {
+            @flags $from $to Abilities:
+            SERVES FIXED_WAIT WAIT_SELECTOR SCRIPT HEADERS COOKIES COUNTRY COUNTRY_RESIDENTIAL
+            RESIDENTIAL BODY BINARY SCREENSHOT TARGET_HEADERS TARGET_COOKIES FINAL_URL
+        }
+
+        impl From<$from::Content> for $to::Content {
+            fn from(content: $from::Content) -> Self {
+                match content {
+                    $from::Content::Reply => Self::Reply,
+                    $from::Content::Bytes(bytes) => Self::Bytes(bytes),
+                    $from::Content::Text(text) => Self::Text(text),
+                }
+            }
+        }
 
         impl From<$from::Exchange> for $to::Exchange {
             fn from(exchange: $from::Exchange) -> Self {
@@ -83,15 +100,6 @@ macro_rules! convert_answers {
                     delay_ms: exchange.delay_ms,
                     memo: exchange.memo,
                     on_cancel: exchange.on_cancel.map(Into::into),
-                }
-            }
-        }
-    };
-    (@cases $from:ident $to:ident $name:ident: $($case:ident)*) => {
-        impl From<$from::$name> for $to::$name {
-            fn from(value: $from::$name) -> Self {
-                match value {
-                    $($from::$name::$case => Self::$case,)*
                 }
             }
         }

@@ -25,7 +25,7 @@ use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::version::VERSION;
 use crate::http::{auth, cors, drain, error, observe, problem};
-use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
+use crate::pages::{fetch, scrape, screenshot, search, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, key_directory, metrics, plugins, providers, start};
 use crate::{Api, Rooms, Service, Settings, admin, mcp, openapi, unimplemented, unlimited};
@@ -139,8 +139,9 @@ pub(crate) fn open_paths() -> impl Iterator<Item = &'static str> {
 /// Routes that need an account key.
 #[expect(deprecated, reason = "deprecated endpoints are still served")]
 fn keyed_routes() -> Vec<Endpoint> {
-    let mut routes = vec![
+    vec![
         ("/scrape", post(scrape::scrape)),
+        ("/search", post(search::search)),
         ("/links", post(links::links)),
         ("/map", post(map::map)),
         ("/screenshot", post(screenshot::screenshot)),
@@ -194,9 +195,7 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/batch/{id}/pages", get_with_query(batch::pages)),
         ("/batch/{id}/skipped", get_with_query(batch::skipped)),
         ("/batch/{id}/resume", post(batch::resume)),
-    ];
-    routes.extend(unimplemented::POSTS.map(|path| (path, post(unimplemented::absent))));
-    routes
+    ]
 }
 
 /// Routes of tools, which send requests to all others. They need an account key.

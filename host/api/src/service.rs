@@ -11,10 +11,12 @@ use trawl_billing::{Account, AccountId, Billing, FundsError, Payment};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 pub use trawl_engine::scrape::{Order, Outcomes};
+use trawl_engine::search::{SearchError, SearchOutcome};
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{RequestTrace, Terms};
 use trawl_plan::address::Receiver;
+use trawl_plan::search::SearchPlan;
 use trawl_plan::{Catalog, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
@@ -92,6 +94,16 @@ pub trait Service: Send + Sync + 'static {
         run: NewRun,
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
+
+    /// Searches the web with the configured search services.
+    ///
+    /// # Errors
+    /// [`SearchError`]: none is configured, none answers, or the search cannot be paid.
+    fn search(
+        &self,
+        run: NewRun,
+        plan: SearchPlan,
+    ) -> BoxFuture<'static, Result<SearchOutcome, SearchError>>;
 
     /// Checks that events may be sent to a URL; the error is for its owner.
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>>;

@@ -2,27 +2,6 @@
 
 use crate::http::error::ApiError;
 
-/// Paths of the POST endpoints that are not implemented.
-pub(crate) const POSTS: [&str; 1] = ["/search"];
-
-/// Answers 501.
-#[utoipa::path(
-    post,
-    path = "/search",
-    summary = "Search the web (not available)",
-    description = "Web search. Not available on this server.",
-    responses((status = 501, description = "Always", body = ref("#/components/schemas/Error"),
-        example = json!({"error": "this server does not offer web search: send the URLs of pages to `/scrape`, or the URL of a site to `/crawl`"}))),
-    security(("key" = []))
-)]
-pub(crate) async fn absent() -> ApiError {
-    ApiError::NotImplemented(
-        "this server does not offer web search: send the URLs of pages to `/scrape`, or the URL of a \
-         site to `/crawl`"
-            .to_owned(),
-    )
-}
-
 /// The response of the AI endpoints. Decision D69.
 #[utoipa::path(
     post,

@@ -1,5 +1,5 @@
 //! One page from plan to outcome, with everything it takes: page cache, routes, providers,
-//! extraction, the language model, payment.
+//! extraction, the language model, payment. And web searches, which find pages.
 
 pub mod ai;
 pub mod cache;
@@ -10,3 +10,4 @@ pub mod page_budget;
 pub mod providers;
 pub mod routing;
 pub mod scrape;
+pub mod search;

@@ -120,7 +120,7 @@ impl ScrapeRun {
 
     /// The budget of a request that may be repeated: a page of it is charged once, however often
     /// the request is tried. Others charge the account page by page.
-    fn budget(&self) -> Result<Option<RunBudget>, FundsError> {
+    pub(crate) fn budget(&self) -> Result<Option<RunBudget>, FundsError> {
         let payer = &self.payer;
         let (spender, run_id) = (payer.spender(), &payer.run_id);
         let payment = self.payment.as_ref();
@@ -133,7 +133,11 @@ impl ScrapeRun {
     }
 
     /// What pays for a page. Decision D305.
-    async fn paid_by<'a>(&'a self, page_id: &'a str, budget: Option<&'a RunBudget>) -> PaidBy<'a> {
+    pub(crate) async fn paid_by<'a>(
+        &'a self,
+        page_id: &'a str,
+        budget: Option<&'a RunBudget>,
+    ) -> PaidBy<'a> {
         let payer = &self.payer;
         let (Some(budget), Some(payment)) = (budget, &self.payment) else {
             return PaidBy::Account(payer);
@@ -155,7 +159,7 @@ impl ScrapeRun {
         }
     }
 
-    fn admit(&self) -> Result<(), FundsError> {
+    pub(crate) fn admit(&self) -> Result<(), FundsError> {
         self.payer.billing.admit(self.payer.spender(), self.terms())
     }
 

@@ -23,11 +23,13 @@ pub enum PluginKind {
     Decoder,
     /// Speaks the protocol of a third-party scraping service.
     Provider,
+    /// Speaks the protocol of a web search service.
+    Search,
 }
 
 impl PluginKind {
     /// Every kind, in the order of the manifest.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Format,
         Self::Filter,
         Self::Extractor,
@@ -35,6 +37,7 @@ impl PluginKind {
         Self::Analyst,
         Self::Decoder,
         Self::Provider,
+        Self::Search,
     ];
 
     /// Name in the manifest, in messages, in the contract and on the command line.
@@ -47,6 +50,7 @@ impl PluginKind {
             Self::Analyst => "analyst",
             Self::Decoder => "decoder",
             Self::Provider => "provider",
+            Self::Search => "search",
         }
     }
 
@@ -60,6 +64,7 @@ impl PluginKind {
             Self::Analyst => "analyses a page, with a language model if one is configured",
             Self::Decoder => "turns a document that is not HTML into HTML",
             Self::Provider => "speaks the protocol of a third-party scraping service",
+            Self::Search => "speaks the protocol of a web search service",
         }
     }
 }

@@ -33,13 +33,13 @@ pub use header::{Header, with_headers};
 pub use nearest::nearest;
 pub use option::{COMMAND_FORMAT, CommandOption, OptionForm};
 pub use reference::reference;
-pub use requests::{BatchRequest, PipelineRequest, ScrapeRequest, TransformRequest};
+pub use requests::{BatchRequest, PipelineRequest, ScrapeRequest, SearchRequest, TransformRequest};
 pub use routes::{Route, Routes};
 pub use row::{Choice, NamedSchema, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
 pub use tables::{
     Batches, Browser, Cache, CacheForm, Clip, Cookie, CookieForm, CookiesForm, Crawls, GROUPS,
-    Group, Outputs, Pages, Pipelines, Router, STEPS, StepKind, TransformItem, step_kind,
+    Group, Outputs, Pages, Pipelines, Router, STEPS, Searches, StepKind, TransformItem, step_kind,
 };
 pub use texts::{HEADER_VALUE_PATTERN, TextRule, text_rule};
 

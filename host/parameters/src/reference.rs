@@ -15,7 +15,8 @@ This page is generated from the tables by which the server validates requests (`
 
 A request is a JSON object, or an array of them. `null` means \"not set\". The choices of a parameter are case-insensitive. A value of the wrong
 type is a 400 that names its path. Unknown parameters and unknown keys of nested objects are ignored; the response header
-`X-Ignored-Parameters` lists their paths, and those of parameters that have no effect on the request.
+`X-Ignored-Parameters` lists their paths, and those of parameters that have no effect on the request. With `fetch_page_content`, `/search` takes
+all parameters of `/scrape` but `url`.
 
 The tools of `/mcp` ([`mcp.md`](mcp.md)) have some of these parameters as arguments, with the same names.
 ";

@@ -3,7 +3,7 @@
 use super::define::RequestObject;
 use super::routes::Routes;
 use super::row::Parameter;
-use super::tables::{Batches, Browser, Crawls, Outputs, Pages, Pipelines};
+use super::tables::{Batches, Browser, Crawls, Outputs, Pages, Pipelines, Searches};
 
 /// The request object of `/scrape`, `/crawl`, `/links` and everything that shares their parameters.
 /// Spec S5.
@@ -85,6 +85,26 @@ impl RequestObject for BatchRequest {
 
     fn set(&mut self, name: &str, json: &str) -> serde_json::Result<bool> {
         self.batches.set(name, json)
+    }
+}
+
+/// What the request object of `/search` has in addition to that of `/scrape`.
+#[derive(Default)]
+pub struct SearchRequest {
+    /// The parameters that only searches have.
+    pub searches: Searches,
+    /// What searches share with pipelines; only that is set.
+    pub shared: Pipelines,
+}
+
+impl RequestObject for SearchRequest {
+    fn row(name: &str) -> Option<&'static Parameter> {
+        let row = Searches::row(name).or_else(|| Pipelines::row(name));
+        row.filter(|row| row.is_of_search())
+    }
+
+    fn set(&mut self, name: &str, json: &str) -> serde_json::Result<bool> {
+        Ok(self.searches.set(name, json)? || self.shared.set(name, json)?)
     }
 }
 
@@ -171,11 +191,16 @@ mod tests {
             let is_only_of_transform = Routes::TRANSFORM.has_all(row.routes);
             let is_only_of_batches = Routes::BATCH.has_all(row.routes);
             // Parameters that no ordinary crawl shares are read by an object of their own.
-            let is_shared = !is_only_of_transform && !is_only_of_batches && !row.is_of_pipelines();
+            let is_of_search = row.is_of_search();
+            let is_shared = !is_only_of_transform
+                && !is_only_of_batches
+                && !row.is_of_pipelines()
+                && !is_of_search;
             assert_eq!(has::<ScrapeRequest>(row), is_shared, "{name}");
             assert_eq!(has::<TransformRequest>(row), is_of_transform, "{name}");
             assert_eq!(has::<PipelineRequest>(row), row.is_of_pipelines(), "{name}");
             assert_eq!(has::<BatchRequest>(row), is_only_of_batches, "{name}");
+            assert_eq!(has::<SearchRequest>(row), is_of_search, "{name}");
         }
     }
 

@@ -21,6 +21,8 @@ pub enum Route {
     Map,
     /// `/batch`.
     Batch,
+    /// `/search`.
+    Search,
     /// `/transform`.
     Transform,
     /// `/pipeline/…`.
@@ -58,6 +60,8 @@ impl Routes {
     pub const MAP: Self = Self(1 << 11);
     /// `/batch`.
     pub const BATCH: Self = Self(1 << 12);
+    /// `/search`, but for the parameters that it shares with `/scrape`.
+    pub const SEARCH: Self = Self(1 << 13);
 
     /// The routes that fetch single pages.
     pub const SINGLE: Self = Self::SCRAPE.and(Self::UNBLOCKER).and(Self::SCREENSHOT);
@@ -89,7 +93,7 @@ impl Routes {
         .and(Self::CRAWL_TEXT);
 
     /// Every route with its path.
-    const PATHS: [(Self, &'static str); 13] = [
+    const PATHS: [(Self, &'static str); 14] = [
         (Self::SCRAPE, "/scrape"),
         (Self::UNBLOCKER, "/unblocker"),
         (Self::SCREENSHOT, "/screenshot"),
@@ -97,6 +101,7 @@ impl Routes {
         (Self::LINKS, "/links"),
         (Self::MAP, "/map"),
         (Self::BATCH, "/batch"),
+        (Self::SEARCH, "/search"),
         (Self::TRANSFORM, "/transform"),
         (Self::CONTACTS, "/pipeline/extract-contacts"),
         (Self::QA, "/pipeline/extract-qa"),
@@ -138,6 +143,8 @@ impl Routes {
             Route::Links => Self::LINKS,
             Route::Map => Self::MAP,
             Route::Batch => Self::BATCH,
+            // The pages of its results are those of a scrape.
+            Route::Search => Self::SEARCH.and(Self::SCRAPE),
             Route::Transform => Self::TRANSFORM,
             Route::Pipeline(Pipeline::ExtractContacts) => Self::CONTACTS,
             Route::Pipeline(Pipeline::ExtractQa) => Self::QA,

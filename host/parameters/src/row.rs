@@ -150,9 +150,15 @@ impl Parameter {
         }
     }
 
-    /// Whether only pipelines use it.
+    /// Whether pipelines use it, and no other route but `/search`.
     pub fn is_of_pipelines(&self) -> bool {
-        Routes::PIPELINES.has_all(self.routes)
+        let is_shared = !Routes::PIPELINES.and(Routes::SEARCH).has_all(self.routes);
+        !is_shared && !self.routes.is_apart_from(Routes::PIPELINES)
+    }
+
+    /// Whether `/search` uses it for more than the pages of its results.
+    pub fn is_of_search(&self) -> bool {
+        !self.routes.is_apart_from(Routes::SEARCH)
     }
 
     /// Whether this is its name or one of its aliases.

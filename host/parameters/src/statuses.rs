@@ -356,7 +356,8 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         502,
-        "The page of a `/fetch` that asks for its content alone failed.",
+        "The page of a `/fetch` that asks for its content alone failed, or every search service that \
+         `/search` asked.",
         "Do what the table of causes says of the `cause`; `error` has the details.",
     ),
     status(

@@ -9,6 +9,10 @@ pub(crate) const URLS: &str = "one URL, or several separated by commas";
 pub(crate) const HEADER_VALUE: &str = "header value";
 /// The value of `Accept-Language`.
 pub(crate) const LANGUAGE: &str = "language tag";
+/// The language of what is searched for.
+pub(crate) const LANGUAGE_TAG: &str = "language tag of at most 35 letters, digits and `-`";
+/// What is searched for.
+pub(crate) const WORDS: &str = "words, at most 2,000 bytes";
 /// A country.
 pub(crate) const COUNTRY: &str = "two letters";
 /// A cookie in one text.
@@ -55,6 +59,10 @@ pub fn text_rule(words: &str) -> Option<TextRule> {
     let rule = match words {
         URLS => TextRule::Pattern(r"[^\s,]".into()),
         HEADER_VALUE | LANGUAGE => TextRule::Pattern(HEADER_VALUE_PATTERN.into()),
+        LANGUAGE_TAG => TextRule::Pattern(
+            r"^\s*((?=.{1,35}\s*$)[A-Za-z0-9]{1,8}(-[A-Za-z0-9]{1,8})*)?\s*$".into(),
+        ),
+        WORDS => TextRule::Pattern(r"\S".into()),
         COUNTRY => TextRule::Pattern(r"^\s*([A-Za-z]{2})?\s*$".into()),
         COOKIE | COOKIES => {
             let one = format!(r"\s*{NAME_PATTERN}={VALUE_PATTERN}(;|$)");

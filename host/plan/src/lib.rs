@@ -31,6 +31,7 @@ pub mod render;
 mod route_dependent;
 pub mod router;
 pub mod scope;
+pub mod search;
 pub mod testing;
 pub mod text_urls;
 

@@ -16,6 +16,7 @@ mod tests {
     use super::*;
     use crate::fetching::{ENGINES, POOLS};
     use crate::router::{FUNDINGS, MODES};
+    use crate::search::FRESHNESS;
     use crate::{Engine, Pool};
 
     #[test]
@@ -40,5 +41,6 @@ mod tests {
         check(&POOLS);
         check(&MODES);
         check(&FUNDINGS);
+        check(&FRESHNESS);
     }
 }

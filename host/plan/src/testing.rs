@@ -58,6 +58,7 @@ impl Catalog for FakeCatalog {
             PluginKind::Analyst => &["contacts", "mine"],
             PluginKind::Decoder => &["data", "feed", "table"],
             PluginKind::Provider => &["acme", "provider_1", "provider_2"],
+            PluginKind::Search => &["searxng"],
         };
         names.iter().map(|&name| name.to_owned()).collect()
     }

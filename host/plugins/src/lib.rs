@@ -30,6 +30,7 @@ pub use kinds::format::{FormatPlugin, Rendered};
 pub use kinds::grant::{Grant, PriceTable};
 pub use kinds::provider::ProviderPlugin;
 pub use kinds::question::Question;
+pub use kinds::search::SearchPlugin;
 pub use limits::Limits;
 pub use load::embed::{Embedded, embed};
 pub use load::inspect::{Inspection, SampleCall, inspect};

@@ -43,6 +43,8 @@ pub struct Config {
     pub browser: BrowserSettings,
     /// Third-party providers.
     pub providers: ProviderSettings,
+    /// Web search.
+    pub search: SearchSettings,
     /// The language model that pipelines may use; none by default.
     pub ai: Option<AiSettings>,
 }
@@ -112,6 +114,15 @@ pub struct ProviderSettings {
     /// The environment of the server, which may contain credentials; not in the file.
     #[serde(skip)]
     pub environment: Environment,
+}
+
+/// `[search]`. The search services and their prices are in `plugins.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchSettings {
+    /// Names of `[[search]]` entries, in the order in which they are asked until one answers. If
+    /// empty, those are asked that need credentials and have them.
+    pub backends: Vec<String>,
 }
 
 /// Router mode of a request without a `router` object.

@@ -18,6 +18,7 @@ pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
         Verb::Links => Route::Links,
         Verb::Map => Route::Map,
         Verb::Batch => Route::Batch,
+        Verb::Search => Route::Search,
         Verb::Screenshot => Route::Screenshot,
         Verb::Unblocker => Route::Unblocker,
         Verb::Pipeline(pipeline) => Route::Pipeline(pipeline),

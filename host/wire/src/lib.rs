@@ -38,6 +38,7 @@ mod pipeline;
 mod plans;
 mod rendering;
 mod schema;
+mod search;
 mod secrets;
 mod transform;
 mod unlimited;
@@ -63,10 +64,11 @@ pub use left_out::Omitted;
 pub use map::{
     MapAlternate, MapEnd, MapEntry, MapLine, MapRequest, MapStart, ReadSitemap, map_request,
 };
-pub use pages::scrape_plan;
+pub use pages::{PagesToCome, scrape_plan};
 pub use pipeline::{ShownRequest, shown_request};
 pub use plans::{crawl_plan, plan, runs};
 pub use schema::{header_parameters, request_schemas};
+pub use search::{SearchAnswer, SearchHit, SearchRequest, SearchResponse, search_request};
 pub use secrets::{kept_secrets, with_kept_secrets, with_secrets};
 pub use transform::transform_plan;
 pub use unlimited::refuse_ai;

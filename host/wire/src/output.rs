@@ -65,7 +65,7 @@ pub(crate) fn output_plan(
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
     };
     Ok(match verb {
-        Verb::Scrape | Verb::Batch | Verb::Unblocker | Verb::Pipeline(_) => plan,
+        Verb::Scrape | Verb::Search | Verb::Batch | Verb::Unblocker | Verb::Pipeline(_) => plan,
         Verb::Links => links_only(plan),
         Verb::Map => links_for_map(has_purpose),
         Verb::Screenshot => rendering::screenshot_only(plan, screenshot),

@@ -156,10 +156,55 @@ pub(crate) fn plans_of(
     common.pages(targets, &route_dependent, planning.allowance)
 }
 
+/// Pages of one request object whose URLs are found later.
+#[derive(Debug)]
+pub struct PagesToCome {
+    common: Common,
+    route_dependent: RouteDependent,
+    allowance: Allowance,
+}
+
+impl PagesToCome {
+    /// The plan of at most `n_pages` pages of a request object, without their URLs.
+    pub(crate) fn new(
+        parsed: Parsed<ScrapeRequest>,
+        n_pages: usize,
+        planning: &mut Planning<'_>,
+    ) -> Result<Self, PlanError> {
+        let Parsed { value, mut fields } = parsed;
+        planning.allowance.count_steps(n_pages);
+        let common = Common::of(value, false, planning, &mut fields)?;
+        let route = ignored::route(planning.verb, false);
+        let facts = common.facts(route, false, planning.context.defaults);
+        Ok(Self {
+            route_dependent: ignored::collect(fields, route, facts, planning.ignored),
+            allowance: std::mem::take(planning.allowance),
+            common,
+        })
+    }
+
+    /// One plan for each URL, or why it is refused.
+    ///
+    /// # Errors
+    /// The user name or password of a URL cannot be sent.
+    pub fn plans(
+        mut self,
+        urls: &[String],
+    ) -> Result<Vec<Result<PagePlan, RefusedPage>>, RequestError> {
+        let targets = urls.iter().map(|url| (url.as_str(), address::parse(url)));
+        let targets = targets.collect();
+        let plans = self
+            .common
+            .pages(targets, &self.route_dependent, &mut self.allowance)?;
+        Ok(plans)
+    }
+}
+
 /// A URL as it was sent, and what it is or why it can never be fetched.
 type SentUrl<'a> = (&'a str, Result<Target, PageFailure>);
 
 /// What the pages of one request object have in common.
+#[derive(Debug)]
 struct Common {
     engine: Engine,
     ceiling: Nanodollars,
@@ -181,9 +226,15 @@ impl Common {
         let (verb, context) = (planning.verb, planning.context);
         let engine = match (fetching::engine(request.pages.request.as_deref())?, verb) {
             (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
-            (engine, Verb::Scrape | Verb::Links | Verb::Map | Verb::Batch | Verb::Pipeline(_)) => {
-                engine
-            }
+            (
+                engine,
+                Verb::Scrape
+                | Verb::Search
+                | Verb::Links
+                | Verb::Map
+                | Verb::Batch
+                | Verb::Pipeline(_),
+            ) => engine,
         };
         let screenshot = rendering::screenshot(&request, verb)?;
         let router = Arc::new(router_plan(&mut request.pages, context, fields)?);

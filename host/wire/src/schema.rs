@@ -19,8 +19,8 @@ const URL: &str = "url";
 struct Request {
     name: &'static str,
     route: Route,
-    /// Whether the URL is left out, since the path has it.
-    has_url_in_path: bool,
+    /// Whether the URL is left out, since the path has it or a search finds it.
+    has_no_url: bool,
     example: &'static str,
 }
 
@@ -28,20 +28,20 @@ const fn request(name: &'static str, route: Route, example: &'static str) -> Req
     Request {
         name,
         route,
-        has_url_in_path: false,
+        has_no_url: false,
         example,
     }
 }
 
 /// All request objects.
-const REQUESTS: [Request; 13] = [
+const REQUESTS: [Request; 15] = [
     request(
         "ScrapeRequest",
         Route::Scrape,
         r#"{"url": "https://example.com", "return_format": "markdown", "metadata": true}"#,
     ),
     Request {
-        has_url_in_path: true,
+        has_no_url: true,
         ..request(
             "FetchRequest",
             Route::Scrape,
@@ -78,6 +78,14 @@ const REQUESTS: [Request; 13] = [
         Route::Map,
         r#"{"url": "https://example.com", "query": "install", "limit": 100}"#,
     ),
+    Request {
+        has_no_url: true,
+        ..request(
+            "SearchRequest",
+            Route::Search,
+            r#"{"search": "tide tables", "search_limit": 5}"#,
+        )
+    },
     request(
         "TransformRequest",
         Route::Transform,
@@ -114,9 +122,9 @@ const REQUESTS: [Request; 13] = [
 pub fn request_schemas() -> Map<String, Value> {
     let mut schemas = Map::new();
     for request in &REQUESTS {
-        let is_in_path = |row: &Parameter| request.has_url_in_path && row.name == URL;
+        let is_left_out = |row: &Parameter| request.has_no_url && row.name == URL;
         let rows = parameters::all().filter(|row| row.routes.has(request.route));
-        let mut schema = properties(rows.filter(|row| !is_in_path(row)));
+        let mut schema = properties(rows.filter(|row| !is_left_out(row)));
         schema["example"] = serde_json::from_str(request.example).unwrap_or_default();
         schemas.insert(request.name.to_owned(), schema);
     }
@@ -527,7 +535,7 @@ mod tests {
             }
         }
         for row in parameters::all() {
-            for request in REQUESTS.iter().filter(|request| !request.has_url_in_path) {
+            for request in REQUESTS.iter().filter(|request| !request.has_no_url) {
                 let property = &schemas[request.name]["properties"][row.name];
                 assert_eq!(
                     property.is_object(),

@@ -13,6 +13,8 @@ pub enum Verb {
     Map,
     /// Listed pages in the requested formats.
     Batch,
+    /// Pages that a web search finds, in the requested formats.
+    Search,
     /// Screenshots of pages.
     Screenshot,
     /// Pages in the requested formats, through a browser and the strongest proxy pool.
@@ -29,6 +31,7 @@ impl Verb {
             Self::Links => "links",
             Self::Map => "map",
             Self::Batch => "batch",
+            Self::Search => "search",
             Self::Screenshot => "screenshot",
             Self::Unblocker => "unblocker",
             Self::Pipeline(pipeline) => pipeline.name(),

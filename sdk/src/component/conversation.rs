@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use trawl_contract::convert_answers;
+use trawl_contract::{convert_answers, convert_exchanges};
 
 use super::Exported;
 use super::format::trawl::types::types;
 use super::provider::exports::trawl::provider::provider as wit;
+use super::provider::trawl::provider::service;
 use crate::provider::{self as sdk, Credential, Pool, Provider, Screenshot};
 
 impl<P: Provider> wit::Guest for Exported<P> {
@@ -18,14 +19,8 @@ impl<P: Provider> wit::Guest for Exported<P> {
         sdk::start::<P>(&task.into()).into()
     }
 
-    fn resume(task: wit::Task, memo: Vec<u8>, reply: wit::Reply) -> wit::Step {
-        let reply = sdk::Reply {
-            status: reply.status,
-            headers: reply.headers,
-            body: Cow::Owned(reply.body),
-            elapsed_ms: reply.elapsed_ms,
-        };
-        sdk::resume::<P>(&task.into(), &memo, &reply).into()
+    fn resume(task: wit::Task, memo: Vec<u8>, reply: service::Reply) -> wit::Step {
+        sdk::resume::<P>(&task.into(), &memo, &reply.into()).into()
     }
 }
 
@@ -51,7 +46,19 @@ impl From<sdk::Description> for wit::Description {
     }
 }
 
+convert_exchanges!(sdk => service);
 convert_answers!(sdk => wit);
+
+impl From<service::Reply> for sdk::Reply<'static> {
+    fn from(reply: service::Reply) -> Self {
+        Self {
+            status: reply.status,
+            headers: reply.headers,
+            body: Cow::Owned(reply.body),
+            elapsed_ms: reply.elapsed_ms,
+        }
+    }
+}
 
 impl From<wit::Task> for sdk::Task {
     fn from(task: wit::Task) -> Self {
@@ -94,7 +101,7 @@ impl From<sdk::Step> for wit::Step {
     }
 }
 
-impl From<Credential> for wit::Credential {
+impl From<Credential> for service::Credential {
     fn from(credential: Credential) -> Self {
         match credential {
             Credential::Query(parameter, name) => Self::Query((parameter, name)),

@@ -10,6 +10,7 @@
 mod analysis;
 mod conversation;
 mod decoding;
+mod searching;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -124,6 +125,24 @@ pub mod provider {
         default_bindings_module: "trawl_sdk::component::provider",
         with: {
             "trawl:types/types@1.0.0": super::format::trawl::types::types,
+        },
+        generate_all,
+    });
+}
+
+/// Bindings of the search world; it shares what is exchanged with a service with the provider
+/// world.
+pub mod search {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/provider/1", "../wit/search/1"],
+        inline: "package trawl:sdk; world search { export trawl:search/search@1.0.0; }",
+        world: "trawl:sdk/search",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_search",
+        default_bindings_module: "trawl_sdk::component::search",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
+            "trawl:provider/service@1.0.0": super::provider::trawl::provider::service,
         },
     });
 }

@@ -36,7 +36,7 @@ pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
 use layout::Layout;
-pub use recordings::check_cases;
+pub use recordings::{check_cases, check_searches};
 pub use variants::SourceVariant;
 
 /// A page to run plugins on.

@@ -64,6 +64,8 @@ fn expected(operation: &Operation<'_>, is_repeat: bool) -> u16 {
         .expect("responses");
     let success = responses.keys().find(|status| status.starts_with('2'));
     match success {
+        // No search service is configured.
+        _ if operation.path.ends_with("/search") => 501,
         // The crawl or batch of the example has ended, so it cannot be resumed.
         _ if operation.path.ends_with("/resume") && operation.names_run() => 409,
         Some(status) => status.parse().expect("a status"),

@@ -28,6 +28,7 @@ const PAGES: [&str; 10] = [
     "docs/pipelines.md",
     "docs/providers.md",
     "docs/rendering.md",
+    "docs/search.md",
     "sdk/README.md",
 ];
 /// The start of the request that the page of the login sends after its steps.

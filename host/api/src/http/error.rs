@@ -10,6 +10,7 @@ use serde_json::json;
 use trawl_billing::{BillingError, Cap, FundsError, SubscriptionError};
 use trawl_control::ControlError;
 use trawl_crawl::CrawlError;
+use trawl_engine::search::SearchError;
 use trawl_store::{StorageRefusal, StoreError};
 use trawl_wire::RequestError;
 
@@ -36,6 +37,10 @@ pub(crate) const NO_BATCH: &str =
 /// All that is said of a bug or of a store that failed.
 pub(crate) const INTERNAL: &str = "internal error, the request was not completed: try again; if it \
                                    repeats, tell the operator the `X-Request-Id`";
+/// What to do where no search service is configured.
+const NO_SEARCH: &str = "this server does not offer web search: the operator names a search service under \
+                         `[search]` in trawl.toml, `backends = [\"searxng\"]`, or gives one of \
+                         plugins.toml its key; the URLs of pages go to `/scrape`";
 /// That a server accepts no more requests.
 pub(crate) const SHUTTING_DOWN: &str = "the server is shutting down: send the request again";
 
@@ -87,6 +92,8 @@ pub(crate) enum ApiError {
     Internal,
     /// The endpoint is part of the interface but not available: what is missing, and what to do.
     NotImplemented(String),
+    /// A search service that was asked failed: which, and how.
+    SearchFailed(String),
     /// The server accepts no work at the moment.
     Busy(&'static str),
 }
@@ -151,6 +158,7 @@ impl ApiError {
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotImplemented(_) => StatusCode::NOT_IMPLEMENTED,
+            Self::SearchFailed(_) => StatusCode::BAD_GATEWAY,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -164,6 +172,7 @@ impl ApiError {
             | Self::Storage(reason)
             | Self::NotImplemented(reason)
             | Self::Taken(reason) => reason.clone(),
+            Self::SearchFailed(reason) => format!("the search service failed: {reason}"),
             Self::Key(_) => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
@@ -245,7 +254,8 @@ impl ApiError {
             | Self::MediaType
             | Self::Storage(_)
             | Self::Internal
-            | Self::NotImplemented(_) => None,
+            | Self::NotImplemented(_)
+            | Self::SearchFailed(_) => None,
         }
     }
 }
@@ -396,6 +406,18 @@ impl From<StoreError> for ApiError {
             return Self::Storage("the server's disk is full, try again later".to_owned());
         }
         Self::Internal
+    }
+}
+
+impl From<SearchError> for ApiError {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::NotConfigured => Self::NotImplemented(NO_SEARCH.to_owned()),
+            SearchError::Funds(error) => error.into(),
+            SearchError::Unfunded(reason) => Self::Funds(reason, TOP_UP),
+            SearchError::Failed(reason) => Self::SearchFailed(reason),
+            SearchError::Unpaid(error) => error.into(),
+        }
     }
 }
 

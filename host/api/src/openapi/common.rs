@@ -11,9 +11,15 @@ use super::schemas::SCHEMAS;
 const JSON: &str = "application/json";
 const LINES: &str = "application/jsonl";
 /// Schemas whose forms may overlap, since they have no discriminator.
-const OVERLAPPING: [&str; 3] = ["Row", "Provider", "MapLine"];
+const OVERLAPPING: [&str; 4] = ["Row", "Provider", "MapLine", "SearchAnswer"];
 /// Schemas of responses that are lists, or may be one.
-const LISTS: [&str; 4] = ["PageEntry", "CrawlAnswer", "Skipped", "MapLine"];
+const LISTS: [&str; 5] = [
+    "PageEntry",
+    "CrawlAnswer",
+    "Skipped",
+    "MapLine",
+    "SearchAnswer",
+];
 
 /// Request objects of which a request may send an array, with the most of them. Decision D7.
 const BATCHED: [(&str, usize); 8] = [

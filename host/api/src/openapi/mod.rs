@@ -25,7 +25,7 @@ use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::prepared::Prepared;
-use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
+use crate::pages::{fetch, scrape, screenshot, search, transform, unblocker};
 use crate::pipelines::endpoints as pipeline;
 use crate::status::{health, metrics, plugins, providers};
 use crate::{Api, Service, admin, unimplemented, unlimited};
@@ -41,6 +41,7 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
     ),
     paths(
         scrape::scrape,
+        search::search,
         links::links,
         map::map,
         screenshot::screenshot,
@@ -87,7 +88,6 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
         health::health,
         metrics::metrics,
         openapi,
-        unimplemented::absent,
         unimplemented::ai,
     ),
     modifiers(&KeyScheme)

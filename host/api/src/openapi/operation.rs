@@ -139,8 +139,15 @@ pub(super) struct Tag {
 pub(super) const TAGS: [Tag; 8] = [
     Tag {
         name: "pages",
-        description: "Pages by their URLs.",
-        segments: &["scrape", "fetch", "screenshot", "unblocker", "transform"],
+        description: "Pages by their URLs, or by a web search.",
+        segments: &[
+            "scrape",
+            "search",
+            "fetch",
+            "screenshot",
+            "unblocker",
+            "transform",
+        ],
     },
     Tag {
         name: "crawls",

@@ -159,7 +159,8 @@ pub(super) struct PluginList {
 /// A plugin and its calls since it was loaded.
 #[derive(Serialize, ToSchema)]
 struct Plugin {
-    /// `format`, `filter`, `extractor`, `chunker`, `analyst`, `decoder` or `provider`.
+    /// `format`, `filter`, `extractor`, `chunker`, `analyst`, `decoder`, `provider` or
+    /// `search`.
     kind: String,
     /// Name in requests.
     name: String,

@@ -322,10 +322,10 @@ async fn unimplemented_endpoints_say_so() {
     let server = TestServer::new().await;
     let reasons = [
         "its plugin `label` is not loaded: the operator adds it",
-        "does not offer web search: send the URLs",
+        "does not offer web search: the operator names a search service",
     ];
     for (path, reason) in ABSENT.iter().zip(reasons) {
-        let response = server.post(path, r#"{"url":"a.com"}"#).await;
+        let response = server.post(path, r#"{"url":"a.com","search":"a"}"#).await;
         check(&response, 501, reason);
         assert_eq!(response.header("ratelimit-limit"), "10000");
     }

@@ -14,6 +14,7 @@ mod mcp;
 mod open_routes;
 mod problems;
 mod responses;
+mod searches;
 mod server;
 mod sockets;
 mod unlimited;

@@ -27,9 +27,10 @@ use trawl_engine::extract::Workers;
 use trawl_engine::in_flight::PagesInFlight;
 use trawl_engine::page::PageEngine;
 use trawl_engine::routing::Routing;
+use trawl_engine::search::{Hit, SearchError, SearchOutcome};
 use trawl_model::clock::Clock;
 use trawl_model::memory::MemoryBudget;
-use trawl_model::outcome::PageOutcome;
+use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Charge, Nanodollars};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
@@ -38,6 +39,7 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::address::Receiver;
+use trawl_plan::search::SearchPlan;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
@@ -397,6 +399,49 @@ impl Service for FakeService {
             .map(|source| outcome(&source.html))
             .collect();
         std::future::ready(self.begin(&run).map(|()| outcomes)).boxed()
+    }
+
+    /// Two results for words with `tides`, a failure for `broken`; otherwise no service is there.
+    fn search(
+        &self,
+        run: NewRun,
+        plan: SearchPlan,
+    ) -> BoxFuture<'static, Result<SearchOutcome, SearchError>> {
+        let hit = |n: u32| Hit {
+            url: format!("{n}.test"),
+            title: format!("Tides {n}"),
+            snippet: "High and low water.".to_owned(),
+            date: (n == 1).then(|| "2026-01-31".to_owned()),
+            ..Hit::default()
+        };
+        let found = if plan.text.contains("tides") {
+            self.begin(&run)
+                .map_err(SearchError::Funds)
+                .map(|()| SearchOutcome {
+                    vendor: VendorPart {
+                        provider: "searxng".to_owned(),
+                        route: "searxng.search".to_owned(),
+                        vendor_cost: Nanodollars(5_000_000),
+                        billed_cost: Nanodollars(6_000_000),
+                        byok: false,
+                        attempts: 1,
+                    },
+                    first_position: plan.first_position(plan.count),
+                    hits: vec![hit(1), hit(2)],
+                    charge: Charge {
+                        vendor_billed: Nanodollars(6_000_000),
+                        ..Charge::default()
+                    },
+                    without_effect: vec!["location"],
+                })
+        } else if plan.text.contains("broken") {
+            Err(SearchError::Failed(
+                "searxng: it cannot be reached".to_owned(),
+            ))
+        } else {
+            Err(SearchError::NotConfigured)
+        };
+        std::future::ready(found).boxed()
     }
 
     fn plugins_generation(&self) -> u64 {

@@ -14,11 +14,12 @@ use trawl_contract::provider::{Charged, Class, Content, Cost, Page, Reply, Reque
 use trawl_model::memory::PageMemory;
 use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, urls};
-use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
+use trawl_net::fetch::{Exchanged, Fetcher};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 
 use super::scrub::Scrubber;
-use super::{CostSource, Keys, RETRY_DELAY, Refused, VendorFailure, VendorPage, failed, prepare};
+use super::sender::{self, Sender, call_adapter};
+use super::{CostSource, Keys, RETRY_DELAY, VendorFailure, VendorPage, failed};
 
 /// Most exchanges of one conversation: twice what the provider with the most polls needs if each
 /// comes back early.
@@ -154,54 +155,23 @@ impl Conversation<'_> {
     }
 
     async fn send(&self, request: &Request) -> Result<Exchanged, VendorFailure> {
-        let prepared = self.prepared(request)?;
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let time = match request.time_ms {
-            0 => left,
-            ms => left.min(Duration::from_millis(ms.into())),
-        };
-        let size = usize::try_from(self.plugin.info().limits.input_bytes()).unwrap_or(usize::MAX);
-        let bytes_max = size.min(BODY_BYTES_MAX);
-        let grant = self.grant();
-        let exchange = self
-            .fetcher
-            .exchange(prepared, bytes_max, self.memory, |url| grant.allows(url));
-        match tokio::time::timeout(time, exchange).await {
-            Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(FetchError::TooLarge(bytes_max))) => {
-                // Caused by the page: a retry would only cost again.
-                let message = format!("its reply is larger than {bytes_max} bytes");
-                let failure = VendorFailure::of(Class::TargetFailed, message);
-                Err(VendorFailure {
-                    retryable: Some(false),
-                    ..failure
-                })
-            }
-            Ok(Err(error)) => {
-                let message = format!("it cannot be reached: {error}");
-                Err(VendorFailure {
-                    // RFC 9110 section 9.2.2: what is not idempotent is not repeated if it may have
-                    // arrived. It may have started a job, or be paid for already.
-                    began_job: request.method != "GET" && error.may_have_arrived(),
-                    ..VendorFailure::of(Class::ProviderError, message)
-                })
-            }
-            Err(_) => {
-                let message = format!("it did not answer within {} s", time.as_secs_f32());
-                Err(VendorFailure::of(Class::ProviderTimeout, message))
-            }
-        }
+        self.sender().send(request).await
     }
 
     fn prepared(&self, request: &Request) -> Result<reqwest::Request, VendorFailure> {
-        prepare(request, &self.task, self.grant(), self.keys).map_err(|refused| match refused {
-            Refused::Adapter(reason) => {
-                let provider = &self.plugin.info().name;
-                tracing::error!(provider = %provider, "a request of the adapter is refused: {reason}");
-                VendorFailure::adapter(format!("a request of its adapter is refused: {reason}"))
-            }
-            Refused::Task(reason) => VendorFailure::of(Class::BadRequest, reason),
-        })
+        self.sender().prepared(request)
+    }
+
+    fn sender(&self) -> Sender<'_> {
+        Sender {
+            info: self.plugin.info(),
+            grant: self.grant(),
+            keys: self.keys,
+            task: &self.task,
+            fetcher: self.fetcher,
+            memory: self.memory,
+            deadline: self.deadline,
+        }
     }
 
     /// The page of the adapter's last step; its body may be the last reply's.
@@ -264,44 +234,17 @@ impl Conversation<'_> {
         &self,
         call: impl FnOnce(&ProviderPlugin) -> Result<R, PluginError> + Send + 'static,
     ) -> Result<R, VendorFailure> {
-        let permit = Arc::clone(self.calls).acquire_owned().await;
-        let plugin = Arc::clone(self.plugin);
-        let called = tokio::task::spawn_blocking(move || {
-            let result = call(&plugin);
-            drop(permit);
-            result
-        });
-        match called.await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => Err(VendorFailure::adapter(format!(
-                "its adapter {}",
-                error.fault
-            ))),
-            Err(_panic) => {
-                tracing::error!("the call of an adapter panicked");
-                Err(VendorFailure::adapter("its adapter crashed"))
-            }
-        }
+        call_adapter(self.calls, self.plugin, call).await
     }
 
     /// The cost of a page in dollars, and where it comes from.
     fn cost(&self, cost: &Cost) -> (Nanodollars, CostSource) {
-        match cost.charged {
-            // A served page was hardly free.
-            Charged::Unknown => (self.grant().prices.least, CostSource::Assumed),
-            Charged::Yes if !cost.reported => (self.dollars(cost), CostSource::Listed),
-            Charged::Yes | Charged::No => (self.dollars(cost), CostSource::Reported),
-        }
+        sender::cost(self.plugin.info(), self.grant(), cost)
     }
 
-    /// The cost in dollars. A unit without a price in the manifest costs nothing, and is logged.
+    /// The cost in dollars.
     fn dollars(&self, cost: &Cost) -> Nanodollars {
-        let prices = &self.grant().prices;
-        if let Some(unit) = prices.unpriced(cost) {
-            let provider = &self.plugin.info().name;
-            tracing::error!(provider = %provider, unit, "the adapter counts in a unit without a price");
-        }
-        prices.dollars(cost)
+        sender::dollars(self.plugin.info(), self.grant(), cost)
     }
 
     fn grant(&self) -> &Grant {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 use trawl_model::secret::Secret;
-use trawl_plugins::ProviderPlugin;
+use trawl_plugins::{Grant, ProviderPlugin, SearchPlugin};
 
 use super::Keys;
 
@@ -72,7 +72,17 @@ impl PooledKeys {
         if !grant.pooled || grant.credentials.is_empty() {
             return None;
         }
-        // Only names that the operator granted this adapter are ever looked up.
+        self.granted(grant)
+    }
+
+    /// All credentials of a search adapter, of which there may be none; `None` if one is missing.
+    pub(super) fn search_keys(&self, plugin: &SearchPlugin) -> Option<Keys> {
+        self.granted(plugin.grant())
+    }
+
+    /// The credentials of a grant. Only names that the operator granted an adapter are ever looked
+    /// up.
+    fn granted(&self, grant: &Grant) -> Option<Keys> {
         let find = |name: &String| self.one(name).map(|secret| (name.clone(), secret));
         grant.credentials.iter().map(find).collect()
     }

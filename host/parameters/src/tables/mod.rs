@@ -6,6 +6,7 @@ mod crawls;
 mod outputs;
 mod pages;
 mod pipelines;
+mod searches;
 mod steps;
 mod time;
 
@@ -17,6 +18,7 @@ pub use crawls::Crawls;
 pub use outputs::Outputs;
 pub use pages::{Cache, CacheForm, Cookie, CookieForm, CookiesForm, Pages, Router};
 pub use pipelines::{Pipelines, TransformItem};
+pub use searches::Searches;
 pub use steps::{STEPS, StepKind, step_kind};
 
 /// Parameters that belong together.
@@ -53,5 +55,9 @@ pub const GROUPS: &[Group] = &[
     Group {
         title: "Pipelines and `/transform`",
         rows: Pipelines::ROWS,
+    },
+    Group {
+        title: "Searches",
+        rows: Searches::ROWS,
     },
 ];

@@ -6,6 +6,7 @@ use trawl_plan::Needs;
 
 use crate::define::{object, parameters};
 use crate::forms::{List, SourceForm};
+use crate::option::CommandOption;
 use crate::routes::Routes;
 use crate::row::Shape;
 use crate::texts;
@@ -106,11 +107,13 @@ parameters! {
     .example("0.5");
     country: Value = new(
         Shape::Any("a string of two letters", &["string"]),
-        Routes::CONTACTS,
+        Routes::CONTACTS.and(Routes::SEARCH),
         NOTHING,
-        "Country of phone numbers without a country calling code (ISO 3166).",
+        "Country of phone numbers without a country calling code (ISO 3166). On `/search`, the \
+         country whose results come first, if the search service knows it.",
     )
-    .example("\"DE\"");
+    .example("\"DE\"")
+    .option(CommandOption::new("--country", "CODE"));
     data: List<TransformItem> = new(
         Shape::List(&Shape::Object(&TransformItem::OBJECT)),
         Routes::TRANSFORM,

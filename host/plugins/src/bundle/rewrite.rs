@@ -20,6 +20,8 @@ struct Entries {
     decoder: Vec<ComponentEntry>,
     #[serde(default)]
     provider: Vec<ComponentEntry>,
+    #[serde(default)]
+    search: Vec<ComponentEntry>,
 }
 
 #[derive(Deserialize)]
@@ -45,9 +47,10 @@ pub(crate) fn rewrite(
         analyst,
         decoder,
         provider,
+        search,
     } = entries;
     let kinds = [
-        format, filter, extractor, chunker, analyst, decoder, provider,
+        format, filter, extractor, chunker, analyst, decoder, provider, search,
     ];
     let mut components: Vec<_> = kinds
         .into_iter()
@@ -72,11 +75,13 @@ mod tests {
     fn only_the_paths_of_components_change() {
         let text = "# mine\n[[format]] # a\nname = \"a\"\ncomponent = 'x/a.wasm' # here\n\n\
                     [[provider]]\ncomponent = \"x/b.wasm\"\nhosts = [\"x\"]\n\
-                    [provider.prices]\nunit = \"1\"\n\n[[filter]]\nnative = \"x/c.so\"\n";
+                    [provider.prices]\nunit = \"1\"\n\n[[filter]]\nnative = \"x/c.so\"\n\
+                    [[search]]\ncomponent = \"x/d.wasm\"\n";
         let changed = rewrite(text, |path| Ok(path.replace('x', "y"))).expect("a manifest");
         let expected = text
             .replace("'x/a.wasm'", "\"y/a.wasm\"")
-            .replace("x/b.wasm", "y/b.wasm");
+            .replace("x/b.wasm", "y/b.wasm")
+            .replace("x/d.wasm", "y/d.wasm");
         assert_eq!(changed, expected);
         assert!(rewrite(text, |_| Err("no".to_owned())).is_err());
         assert!(rewrite("[[format]", |path| Ok(path.to_owned())).is_err());

@@ -1,5 +1,5 @@
-//! What `plugins.toml` grants a provider adapter: hosts, credentials by name, a base URL, prices,
-//! settings.
+//! What `plugins.toml` grants an adapter of a provider or a search service: hosts, credentials by
+//! name, a base URL, prices, settings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const TIME_S_MAX: u32 = 255;
 /// Billionths in one unit.
 const BILLION: u128 = 1_000_000_000;
 
-/// The keys of a `[[provider]]` entry that other entries do not have.
+/// The keys of a `[[provider]]` or `[[search]]` entry that other entries do not have.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct GrantToml {
@@ -79,7 +79,7 @@ pub struct PriceTable {
 }
 
 impl GrantToml {
-    /// Takes the keys that only providers have out of an entry.
+    /// Takes the keys that only adapters have out of an entry.
     pub(crate) fn take(table: &mut toml::Table) -> Result<Self, String> {
         const KEYS: [&str; 7] = [
             "hosts",
@@ -98,6 +98,21 @@ impl GrantToml {
         }
         own.try_into()
             .map_err(|error: toml::de::Error| error.message().replace('\n', " "))
+    }
+
+    /// The same for a search adapter, which always runs on the operator's credentials.
+    pub(crate) fn take_of_search(table: &mut toml::Table) -> Result<Self, String> {
+        if table.contains_key("pooled") {
+            return Err(
+                "`pooled` is for providers, searches always use the operator's credentials, remove it"
+                    .to_owned(),
+            );
+        }
+        let own = Self::take(table)?;
+        Ok(Self {
+            pooled: true,
+            ..own
+        })
     }
 
     /// Checks the grant against the adapter's description.
@@ -392,6 +407,17 @@ mod tests {
         check(&format!("{WHOLE}\nbase = \"file:///etc\""), "its base URL");
         check(&format!("{WHOLE}\ntime_s = 0"), "`time_s` is 0");
         check(&format!("{WHOLE}\npooled = \"yes\""), "invalid type");
+    }
+
+    #[test]
+    fn searches_run_on_the_operators_credentials() {
+        let grant = |toml: &str| {
+            let mut table: toml::Table = toml::from_str(toml).expect("TOML");
+            GrantToml::take_of_search(&mut table)?.check(&description())
+        };
+        assert!(grant(WHOLE).expect("fits").pooled);
+        let refused = grant(&format!("{WHOLE}\npooled = true")).expect_err("refused");
+        assert!(refused.contains("`pooled` is for providers"), "{refused}");
     }
 
     #[test]

@@ -9,4 +9,5 @@ pub(crate) mod format;
 pub(crate) mod grant;
 pub(crate) mod provider;
 pub(crate) mod question;
+pub(crate) mod search;
 pub(crate) mod v1;

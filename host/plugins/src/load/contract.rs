@@ -5,7 +5,7 @@ use wasmparser::{ComponentExternalKind, Encoding, Parser, Payload};
 use trawl_model::PluginKind;
 
 /// The supported contracts: kind and version.
-const ACCEPTED: [(PluginKind, &str); 7] = [
+const ACCEPTED: [(PluginKind, &str); 8] = [
     (PluginKind::Format, "1.0.0"),
     (PluginKind::Filter, "1.0.0"),
     (PluginKind::Extractor, "1.0.0"),
@@ -13,6 +13,7 @@ const ACCEPTED: [(PluginKind, &str); 7] = [
     (PluginKind::Analyst, "1.0.0"),
     (PluginKind::Decoder, "1.0.0"),
     (PluginKind::Provider, "1.0.0"),
+    (PluginKind::Search, "1.0.0"),
 ];
 /// Longest name quoted in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 120;

@@ -57,12 +57,16 @@ fn check_entry(entry: &ManifestEntry, text: &str, base: Base<'_>) {
             assert!(text.contains("allow_native") && text.contains("true"));
             assert!(!matches!(
                 entry.kind,
-                PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider
+                PluginKind::Analyst
+                    | PluginKind::Decoder
+                    | PluginKind::Provider
+                    | PluginKind::Search
             ));
         }
         (code, base) => panic!("{code:?} in {base:?}"),
     }
-    assert_eq!(entry.grant.is_some(), entry.kind == PluginKind::Provider);
+    let is_adapter = matches!(entry.kind, PluginKind::Provider | PluginKind::Search);
+    assert_eq!(entry.grant.is_some(), is_adapter);
     let is_decoder = entry.kind == PluginKind::Decoder;
     assert_eq!(!entry.media.types.is_empty(), is_decoder);
     assert!(is_decoder || entry.media.signatures.is_empty());

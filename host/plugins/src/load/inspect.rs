@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use trawl_contract::provider::Description;
+use trawl_model::PluginKind;
 
 use super::contract::Contract;
 use super::file;
@@ -24,7 +25,8 @@ pub struct Inspection {
     pub info: PluginInfo,
     /// Names of its imports.
     pub imports: Vec<String>,
-    /// Further lines of a `plugins.toml` entry: what a provider is granted, what a decoder reads.
+    /// Further lines of a `plugins.toml` entry: what a provider or a search adapter is granted,
+    /// what a decoder reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// One call on a small page with the options `{}`.
@@ -74,7 +76,10 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
     Ok(Inspection {
         imports: contract.imports,
         entry: match &loaded {
-            Loaded::Provider(plugin) => Some(entry_lines(plugin.description())),
+            Loaded::Provider(plugin) => Some(entry_lines(info.kind, plugin.description())),
+            Loaded::Search(plugin) => {
+                Some(entry_lines(info.kind, &plugin.description().as_provider()))
+            }
             Loaded::Decoder(_) => Some(DECODER_LINES.to_owned()),
             _ => None,
         },
@@ -90,8 +95,8 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
 const DECODER_LINES: &str =
     "media_types = [\"application/x-example\"]    # of the documents that it reads";
 
-/// The grants in a provider's description, with prices to be filled in.
-fn entry_lines(description: &Description) -> String {
+/// The grants in the description of a provider or search adapter, with prices to be filled in.
+fn entry_lines(kind: PluginKind, description: &Description) -> String {
     let list = |names: &[String]| {
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         format!("[{}]", quoted.join(", "))
@@ -99,7 +104,7 @@ fn entry_lines(description: &Description) -> String {
     let mut lines = vec![
         format!("hosts = {}", list(&description.hosts)),
         format!("credentials = {}", list(&description.credentials)),
-        "\n[provider.prices]    # dollars".to_owned(),
+        format!("\n[{kind}.prices]    # dollars"),
     ];
     lines.extend(
         description

@@ -14,6 +14,7 @@ use crate::kinds::extractor::ExtractorPlugin;
 use crate::kinds::filter::FilterPlugin;
 use crate::kinds::format::FormatPlugin;
 use crate::kinds::provider::ProviderPlugin;
+use crate::kinds::search::SearchPlugin;
 
 /// What a plugin was loaded from. A plugin with an equal origin is not loaded again.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,7 @@ pub(crate) enum Loaded {
     Analyst(Arc<AnalystPlugin>),
     Decoder(Arc<DecoderPlugin>),
     Provider(Arc<ProviderPlugin>),
+    Search(Arc<SearchPlugin>),
 }
 
 impl Loaded {
@@ -68,6 +70,7 @@ impl Loaded {
             Self::Analyst(plugin) => &plugin.core,
             Self::Decoder(plugin) => &plugin.core,
             Self::Provider(plugin) => &plugin.core,
+            Self::Search(plugin) => &plugin.core,
         }
     }
 
@@ -99,6 +102,9 @@ impl Loaded {
             Self::Decoder(plugin) => without_value(plugin.backend.decode(&sample::file(), OPTIONS)),
             Self::Provider(plugin) => {
                 without_value(plugin.backend.start(&sample::task(&plugin.grant)))
+            }
+            Self::Search(plugin) => {
+                without_value(plugin.backend.start(&sample::query(&plugin.grant)))
             }
         }
     }

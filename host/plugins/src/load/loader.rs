@@ -218,6 +218,11 @@ impl Loader {
                     Opened::Provider(described, Box::new(description), functions)
                 })
             }
+            PluginKind::Search => {
+                v1::open_search(linked).map(|(described, description, functions)| {
+                    Opened::Search(described, Box::new(description), functions)
+                })
+            }
         };
         let opened = opened.map_err(|fault| format!("its `describe` {fault}"))?;
         Ok((name, opened))

@@ -30,7 +30,7 @@ pub(crate) struct ManifestEntry {
     pub(crate) limits: Limits,
     /// BLAKE3 hash that the file must have.
     pub(crate) pin: Option<blake3::Hash>,
-    /// What a provider is granted; `None` for other kinds and for inspection.
+    /// What a provider or a search adapter is granted; `None` for other kinds and for inspection.
     pub(crate) grant: Option<GrantToml>,
     /// The documents that a decoder reads; empty for other kinds and for inspection.
     pub(crate) media: Media,
@@ -95,6 +95,8 @@ struct ManifestToml {
     decoder: Vec<toml::Table>,
     #[serde(default)]
     provider: Vec<toml::Table>,
+    #[serde(default)]
+    search: Vec<toml::Table>,
 }
 
 #[derive(Deserialize)]
@@ -142,6 +144,7 @@ impl Manifest {
             (PluginKind::Analyst, file.analyst),
             (PluginKind::Decoder, file.decoder),
             (PluginKind::Provider, file.provider),
+            (PluginKind::Search, file.search),
         ];
         let mut entries = Vec::new();
         let mut names = BTreeSet::new();
@@ -174,6 +177,7 @@ fn entry(
 ) -> Result<ManifestEntry, String> {
     let grant = match kind {
         PluginKind::Provider => Some(GrantToml::take(&mut table)?),
+        PluginKind::Search => Some(GrantToml::take_of_search(&mut table)?),
         _ => None,
     };
     let media = match kind {
@@ -227,9 +231,10 @@ fn native_code(
     allow_native: bool,
 ) -> Result<Code, String> {
     let reason = match (kind, base) {
-        (PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider, _) => {
-            "plugins of this kind are never native code, give a `component`"
-        }
+        (
+            PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider | PluginKind::Search,
+            _,
+        ) => "plugins of this kind are never native code, give a `component`",
         (_, Base::Bundle) => "native code cannot be bundled, give a `component`",
         (_, Base::Folder(folder)) if allow_native => return Ok(Code::Native(folder.join(native))),
         (_, Base::Folder(_)) => {
@@ -255,7 +260,8 @@ fn reserved(kind: PluginKind) -> &'static [&'static str] {
         | PluginKind::Extractor
         | PluginKind::Analyst
         | PluginKind::Decoder
-        | PluginKind::Provider => &[],
+        | PluginKind::Provider
+        | PluginKind::Search => &[],
     }
 }
 

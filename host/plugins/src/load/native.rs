@@ -81,7 +81,7 @@ pub(crate) fn open(path: &Path, kind: PluginKind, bytes: &[u8]) -> Result<Opened
         PluginKind::Filter => Opened::Filter(described, Box::new(native)),
         PluginKind::Extractor => Opened::Extractor(described, Box::new(native)),
         PluginKind::Chunker => Opened::Chunker(described, Box::new(native)),
-        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider => {
+        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider | PluginKind::Search => {
             return Err(format!("plugins of the kind {kind} are never native code"));
         }
     })
@@ -110,7 +110,7 @@ fn check_abi(library: &Library, kind: PluginKind) -> Result<(), String> {
         PluginKind::Extractor => abi::kind::EXTRACTOR,
         PluginKind::Chunker => abi::kind::CHUNKER,
         // Not part of the interface.
-        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider => 0,
+        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider | PluginKind::Search => 0,
     };
     if found == of(kind) {
         return Ok(());

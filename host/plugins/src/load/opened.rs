@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use trawl_contract::provider::Description;
+use trawl_contract::search;
 
 use super::loaded::Loaded;
 use super::manifest::ManifestEntry;
@@ -16,6 +17,7 @@ use crate::kinds::filter::{FilterPlugin, Keep};
 use crate::kinds::format::{FormatPlugin, Render};
 use crate::kinds::grant::Grant;
 use crate::kinds::provider::{Converse, ProviderPlugin};
+use crate::kinds::search::{SearchPlugin, Seek};
 
 /// The functions of a plugin and its description.
 pub(crate) enum Opened {
@@ -26,6 +28,7 @@ pub(crate) enum Opened {
     Analyst(Described, Box<dyn Analyse>),
     Decoder(Described, Box<dyn Decode>),
     Provider(Described, Box<Description>, Box<dyn Converse>),
+    Search(Described, Box<search::Description>, Box<dyn Seek>),
 }
 
 impl Opened {
@@ -37,17 +40,21 @@ impl Opened {
             | Self::Chunker(described, _)
             | Self::Analyst(described, _)
             | Self::Decoder(described, _)
-            | Self::Provider(described, ..) => described,
+            | Self::Provider(described, ..)
+            | Self::Search(described, ..) => described,
         }
     }
 
-    /// What the entry grants a provider; without an entry, everything in its description.
+    /// What the entry grants a provider or a search adapter; without an entry, everything in its
+    /// description.
     pub(super) fn grant(&self, entry: &ManifestEntry) -> Result<Option<Grant>, String> {
+        let grant = |description: &Description| match &entry.grant {
+            Some(granted) => granted.check(description),
+            None => Ok(Grant::of_itself(description)),
+        };
         match self {
-            Self::Provider(_, description, _) => match &entry.grant {
-                Some(granted) => granted.check(description).map(Some),
-                None => Ok(Some(Grant::of_itself(description))),
-            },
+            Self::Provider(_, description, _) => grant(description).map(Some),
+            Self::Search(_, description, _) => grant(&description.as_provider()).map(Some),
             _ => Ok(None),
         }
     }
@@ -74,6 +81,15 @@ impl Opened {
             Self::Provider(_, description, backend) => {
                 let grant = grant.unwrap_or_else(|| Grant::of_itself(&description));
                 Loaded::Provider(Arc::new(ProviderPlugin {
+                    core,
+                    backend,
+                    description: *description,
+                    grant,
+                }))
+            }
+            Self::Search(_, description, backend) => {
+                let grant = grant.unwrap_or_else(|| Grant::of_itself(&description.as_provider()));
+                Loaded::Search(Arc::new(SearchPlugin {
                     core,
                     backend,
                     description: *description,

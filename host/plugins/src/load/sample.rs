@@ -1,6 +1,7 @@
 //! The sample page for the first call of a plugin, right after loading.
 
 use trawl_contract::provider::Task;
+use trawl_contract::search::Query;
 use trawl_document::{Document, kind, namespace};
 
 use crate::call::view::PageView;
@@ -42,6 +43,15 @@ pub(crate) fn task(grant: &Grant) -> Task {
     Task {
         settings,
         ..Task::new("https://sample.example/", &grant.base)
+    }
+}
+
+/// The query of a search adapter's first call.
+pub(crate) fn query(grant: &Grant) -> Query {
+    let settings = grant.settings.to_string();
+    Query {
+        settings,
+        ..Query::new("sample", &grant.base)
     }
 }
 

@@ -18,7 +18,7 @@ impl Catalog for Registry {
             PluginKind::Chunker => self.chunker(name).is_some(),
             PluginKind::Analyst => self.analyst(name).is_some(),
             PluginKind::Decoder => self.decoder(name).is_some(),
-            PluginKind::Provider => self.names(PluginKind::Provider).contains(&name),
+            PluginKind::Provider | PluginKind::Search => self.names(kind).contains(&name),
         }
     }
 
@@ -54,7 +54,7 @@ impl Catalog for Registry {
             PluginKind::Chunker => self.chunker(name).map(|it| it.check_options(options)),
             PluginKind::Analyst => self.analyst(name).map(|it| it.check_options(options)),
             PluginKind::Decoder => self.decoder(name).map(|it| it.check_options(options)),
-            PluginKind::Provider => None,
+            PluginKind::Provider | PluginKind::Search => None,
         });
         let checked =
             checked.unwrap_or_else(|| Err(format!("{} `{name}` is not loaded", kind.name())));

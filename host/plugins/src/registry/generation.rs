@@ -15,6 +15,7 @@ use crate::kinds::extractor::ExtractorPlugin;
 use crate::kinds::filter::FilterPlugin;
 use crate::kinds::format::FormatPlugin;
 use crate::kinds::provider::ProviderPlugin;
+use crate::kinds::search::SearchPlugin;
 use crate::load::loaded::{Loaded, Origin};
 
 /// Most bytes of remembered checks of options: some thousand of them.
@@ -132,6 +133,14 @@ impl Registry {
     pub fn providers(&self) -> impl Iterator<Item = &Arc<ProviderPlugin>> {
         self.entries.iter().filter_map(|(_, loaded)| match loaded {
             Loaded::Provider(plugin) => Some(plugin),
+            _ => None,
+        })
+    }
+
+    /// The search adapters, in the order of the manifest: the operator's order of preference.
+    pub fn searches(&self) -> impl Iterator<Item = &Arc<SearchPlugin>> {
+        self.entries.iter().filter_map(|(_, loaded)| match loaded {
+            Loaded::Search(plugin) => Some(plugin),
             _ => None,
         })
     }

@@ -13,10 +13,12 @@ use trawl_api::{
 use trawl_billing::{AccountId, FundsError, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
+use trawl_engine::search::{SearchError, SearchOutcome};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{RequestTrace, Terms};
 use trawl_net::signatures::DIRECTORY_AGE;
 use trawl_plan::address::Receiver;
+use trawl_plan::search::SearchPlan;
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan};
 
 use super::{App, plugins_status, settings};
@@ -113,6 +115,15 @@ impl Service for App {
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
         self.begin(run).transform(plan)
+    }
+
+    fn search(
+        &self,
+        run: NewRun,
+        plan: SearchPlan,
+    ) -> BoxFuture<'static, Result<SearchOutcome, SearchError>> {
+        let backends = Arc::from(self.config.search.backends.as_slice());
+        self.begin(run).search(plan, backends)
     }
 
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>> {

@@ -16,6 +16,7 @@ pub mod plugin;
 mod provider;
 mod runtime;
 mod scrape;
+mod search;
 mod serve;
 mod standard_output;
 mod transform;
@@ -51,6 +52,8 @@ enum Command {
     /// Give an agent the tools of a server, by the Model Context Protocol on standard input and
     /// output.
     Mcp(mcp::McpArgs),
+    /// Search the web and print the results or their pages; needs no server.
+    Search(search::SearchArgs),
     /// Manage accounts: keys, top-ups, seats, statements.
     Account(account::AccountArgs),
     /// Show the current prices, or their history.
@@ -102,6 +105,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Batch(args) => runtime()?.block_on(crawl::run_batch(args)),
         Command::Map(args) => runtime()?.block_on(map::run(args)),
         Command::Mcp(args) => runtime()?.block_on(mcp::run(args)),
+        Command::Search(args) => runtime()?.block_on(search::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),

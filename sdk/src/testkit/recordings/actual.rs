@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::provider::{
     Charged, Content, Cost, Credential, Exchange, Failure, Page, Request, base64,
 };
+use crate::search::{Hit, Results};
 
 /// Billionths of one unit.
 const BILLION: u64 = 1_000_000_000;
@@ -29,7 +30,8 @@ fn memo(memo: &[u8]) -> Value {
     serde_json::from_slice(memo).unwrap_or_else(|_| text())
 }
 
-fn request(request: &Request) -> Value {
+/// A request.
+pub(super) fn request(request: &Request) -> Value {
     let url = url::Url::parse(&request.url).ok();
     let query: BTreeMap<String, String> = url
         .iter()
@@ -93,6 +95,30 @@ pub(super) fn failure(failure: &Failure) -> Value {
         "retryable": failure.retryable,
         "request_id": failure.request_id,
         "cost": cost(&failure.cost),
+    })
+}
+
+/// The results of a search. What a result does not have is left out.
+pub(super) fn results(results: &Results) -> Value {
+    let hit = |hit: &Hit| {
+        let mut members = json!({"url": hit.url, "title": hit.title});
+        let snippet = Some(&hit.snippet).filter(|snippet| !snippet.is_empty());
+        let optional = [
+            ("snippet", snippet),
+            ("date", hit.date.as_ref()),
+            ("site_name", hit.site_name.as_ref()),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                members[name] = value.clone().into();
+            }
+        }
+        members
+    };
+    json!({
+        "hits": results.hits.iter().map(hit).collect::<Value>(),
+        "request_id": results.request_id,
+        "cost": cost(&results.cost),
     })
 }
 

@@ -1,7 +1,8 @@
-//! Runs a provider adapter on recorded conversations that stand in files.
+//! Runs an adapter on recorded conversations that stand in files.
 
 mod actual;
 mod recorded;
+mod searches;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,8 @@ use super::Conversation;
 use super::conversation::converse;
 use crate::provider::{Credential, Description, MEMO_BYTES_MAX, Provider, Request, USD};
 use recorded::{Case, read};
+
+pub use searches::check_searches;
 
 /// Runs an adapter on the cases of a folder: what it sends, and what it makes of the replies.
 ///
@@ -43,7 +46,7 @@ pub fn check_cases<P: Provider>(folder: impl AsRef<Path>) {
     let description = P::describe();
     let mut wrong = Vec::new();
     for path in files(folder.as_ref()) {
-        for (place, case) in read(&path) {
+        for (place, case) in read::<Case>(&path) {
             let found = differences::<P>(&case, &description);
             let about = &case.about;
             wrong.extend(found.iter().map(|one| format!("{place}: {about}: {one}")));

@@ -5,6 +5,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::provider::{Pool, Reply, Screenshot, Task, WaitFor};
@@ -72,7 +73,7 @@ enum Part {
 /// A reply, or several of the same.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Recorded {
+pub(super) struct Recorded {
     status: u16,
     headers: Vec<(String, String)>,
     body: Body,
@@ -92,7 +93,7 @@ enum Body {
 ///
 /// # Panics
 /// If the file cannot be read, is not a file of cases, or has none.
-pub(super) fn read(path: &Path) -> Vec<(String, Case)> {
+pub(super) fn read<C: DeserializeOwned>(path: &Path) -> Vec<(String, C)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"));
     let file = serde_json::from_str::<File>(&text);
@@ -101,7 +102,7 @@ pub(super) fn read(path: &Path) -> Vec<(String, Case)> {
     let shared = Value::Object(shared);
     let cases = cases.into_iter().enumerate().map(|(index, own)| {
         let place = format!("{name}, case {}", index + 1);
-        let case = serde_json::from_value::<Case>(combined(shared.clone(), own));
+        let case = serde_json::from_value::<C>(combined(shared.clone(), own));
         let case = case.unwrap_or_else(|error| panic!("{place}: {error}"));
         (place, case)
     });
@@ -163,7 +164,8 @@ impl Wanted {
 }
 
 impl Recorded {
-    fn replies(&self) -> Vec<Reply<'static>> {
+    /// The reply, as often as it is given.
+    pub(super) fn replies(&self) -> Vec<Reply<'static>> {
         let headers = self.headers.iter();
         let reply = Reply {
             status: self.status,

@@ -4,6 +4,7 @@
 mod analysis;
 mod decoding;
 mod provider;
+mod search;
 
 use trawl_contract::document_fields;
 
@@ -20,6 +21,7 @@ use crate::error::Fault;
 use crate::info::{Described, Needs};
 
 pub(crate) use provider::open_provider;
+pub(crate) use search::open_search;
 
 use bindings::exports::trawl::{analyst, chunker, decoder, extractor, filter, format};
 use bindings::trawl::document::tree::{Document, Source};
@@ -39,6 +41,7 @@ mod bindings {
             "../../wit/analyst/1",
             "../../wit/decoder/1",
             "../../wit/provider/1",
+            "../../wit/search/1",
         ],
         // One world of all kinds, so that they share types. A component exports one of the
         // interfaces.
@@ -52,6 +55,7 @@ mod bindings {
                 export trawl:analyst/analyst@1.0.0;
                 export trawl:decoder/decoder@1.0.0;
                 export trawl:provider/provider@1.0.0;
+                export trawl:search/search@1.0.0;
             }
         ",
         world: "trawl:host/kinds",

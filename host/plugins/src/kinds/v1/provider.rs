@@ -1,12 +1,13 @@
 //! Providers in version 1 of their contract: conversions between the contract's types, which the
 //! host uses, and the bindings'.
 
-use trawl_contract::convert_answers;
 use trawl_contract::provider as contract;
 use trawl_contract::provider::{Credential, Description, Pool, Screenshot, Step};
+use trawl_contract::{convert_answers, convert_exchanges};
 
 use super::Export;
 use super::bindings::exports::trawl::provider::provider as wit;
+use super::bindings::trawl::provider::service;
 use crate::call::instance::LinkedComponent;
 use crate::call::plugin::Measured;
 use crate::error::Fault;
@@ -61,12 +62,7 @@ impl Converse for Export<wit::GuestIndices> {
         let headers = pairs(&reply.headers);
         self.component.call(|store, instance| {
             let exports = self.indices.load(&mut *store, instance)?;
-            let reply = wit::Reply {
-                status: reply.status,
-                headers: &headers,
-                body: &reply.body,
-                elapsed_ms: reply.elapsed_ms,
-            };
+            let reply = lend(reply, &headers);
             Ok(Ok(exports
                 .call_resume(store, lent.task(task), memo, reply)?
                 .into()))
@@ -122,7 +118,21 @@ impl<'a> Lent<'a> {
     }
 }
 
-fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+/// A reply as the bindings require it, with its [`pairs`].
+pub(super) fn lend<'a>(
+    reply: &'a contract::Reply<'_>,
+    headers: &'a [(&'a str, &'a str)],
+) -> service::Reply<'a> {
+    service::Reply {
+        status: reply.status,
+        headers,
+        body: &reply.body,
+        elapsed_ms: reply.elapsed_ms,
+    }
+}
+
+/// Pairs, borrowed as the bindings require.
+pub(super) fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
     let pairs = pairs.iter();
     pairs
         .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -146,6 +156,7 @@ fn describe(description: &wit::Description) -> Description {
     }
 }
 
+convert_exchanges!(service => contract);
 convert_answers!(wit => contract);
 
 impl From<wit::Step> for Step {
@@ -158,13 +169,13 @@ impl From<wit::Step> for Step {
     }
 }
 
-impl From<wit::Credential> for Credential {
-    fn from(credential: wit::Credential) -> Self {
+impl From<service::Credential> for Credential {
+    fn from(credential: service::Credential) -> Self {
         match credential {
-            wit::Credential::Query((parameter, name)) => Self::Query(parameter, name),
-            wit::Credential::Header((header, name)) => Self::Header(header, name),
-            wit::Credential::Bearer(name) => Self::Bearer(name),
-            wit::Credential::Basic((user, password)) => Self::Basic(user, password),
+            service::Credential::Query((parameter, name)) => Self::Query(parameter, name),
+            service::Credential::Header((header, name)) => Self::Header(header, name),
+            service::Credential::Bearer(name) => Self::Bearer(name),
+            service::Credential::Basic((user, password)) => Self::Basic(user, password),
         }
     }
 }

@@ -291,6 +291,7 @@ fn names_route(text: &str) -> bool {
         Routes::LINKS,
         Routes::MAP,
         Routes::BATCH,
+        Routes::SEARCH,
         Routes::TRANSFORM,
         Routes::CONTACTS,
         Routes::QA,

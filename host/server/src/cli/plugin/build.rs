@@ -24,7 +24,7 @@ pub(super) fn run(
         let has_more_keys = component
             .exports
             .iter()
-            .any(|it| matches!(kind_of(it), Some("decoder" | "provider")));
+            .any(|it| matches!(kind_of(it), Some("decoder" | "provider" | "search")));
         let entry = if has_more_keys {
             trawl_plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry
         } else {

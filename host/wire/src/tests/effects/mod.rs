@@ -11,7 +11,7 @@ use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKin
 
 use crate::{
     KnownModel, MapRequest, PlanContext, RequestDefaults, Verb, map_request, runs, scrape_plan,
-    transform_plan,
+    search_request, transform_plan,
 };
 
 /// A catalogue with everything that a parameter may name.
@@ -87,6 +87,7 @@ fn on_server(
         Route::Links => (Verb::Links, true),
         Route::Map => return mapped(&body, context),
         Route::Batch => (Verb::Batch, true),
+        Route::Search => return searched(&body, context),
         Route::Pipeline(pipeline) => (Verb::Pipeline(pipeline), true),
         Route::Transform => {
             let plan = transform_plan(body.as_bytes(), &Everything);
@@ -129,6 +130,19 @@ fn mapped(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
     })
 }
 
+fn searched(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
+    let request = search_request(body.as_bytes(), context).map_err(|error| error.to_string())?;
+    let pages = request
+        .pages
+        .map(|pages| pages.plans(&["https://a.com/".to_owned()]));
+    let pages = pages.transpose().map_err(|error| error.to_string())?;
+    let pages = pages.iter().flatten().flatten().map(page);
+    Ok(Planned {
+        plan: format!("{:?} {}", request.plan, pages.collect::<String>()),
+        ignored: request.ignored,
+    })
+}
+
 /// All of a page's plan, also what its debug text leaves out.
 fn page(plan: &PagePlan) -> String {
     let (fetch, render) = (&plan.fetch, &plan.render);
@@ -150,7 +164,7 @@ fn page(plan: &PagePlan) -> String {
     )
 }
 
-const ROUTES: [Route; 13] = [
+const ROUTES: [Route; 14] = [
     Route::Scrape,
     Route::Unblocker,
     Route::Screenshot,
@@ -164,6 +178,7 @@ const ROUTES: [Route; 13] = [
     Route::Pipeline(Pipeline::Label),
     Route::Pipeline(Pipeline::FilterLinks),
     Route::Pipeline(Pipeline::CrawlText),
+    Route::Search,
 ];
 
 /// The least request of a route, in which a parameter may have its effect.
@@ -172,6 +187,8 @@ fn base(route: Route, row: &Parameter) -> Value {
         Route::Transform => json!({"data": [{"html": "<p>"}]}),
         Route::Batch => json!({"urls": ["https://a.com/"]}),
         Route::Pipeline(Pipeline::CrawlText) => json!({"text": "https://a.com/"}),
+        Route::Search if row.name == "fetch_page_content" => json!({"search": "a"}),
+        Route::Search => json!({"search": "a", "fetch_page_content": true}),
         _ => json!({"url": "https://a.com/"}),
     };
     let more = match row.name {

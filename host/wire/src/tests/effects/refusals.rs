@@ -31,7 +31,7 @@ fn ranges_are_those_of_the_tables() {
         }
         n_bounded += 1;
     }
-    assert_eq!(n_bounded, 6);
+    assert_eq!(n_bounded, 9);
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn source(kind: PluginKind) -> &'static str {
         PluginKind::Analyst => include_str!("analyst.rs.txt"),
         PluginKind::Decoder => include_str!("decoder.rs.txt"),
         PluginKind::Provider => include_str!("provider.rs.txt"),
+        PluginKind::Search => include_str!("search.rs.txt"),
     }
 }
 
@@ -27,14 +28,15 @@ fn request(kind: PluginKind) -> &'static str {
         }
         PluginKind::Decoder => "a URL whose media type is among the `media_types` of its entry",
         PluginKind::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,
+        PluginKind::Search => "POST /search, if `[search] backends` in trawl.toml has `NAME`",
     }
 }
 
 /// Path and text of every file of a new plugin.
 pub(super) fn files(kind: PluginKind, name: &str) -> Vec<(&'static str, String)> {
     let manifest = match kind {
-        // Providers and models exchange JSON, and these kinds are never native.
-        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider => {
+        // Services and models exchange JSON, and these kinds are never native.
+        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider | PluginKind::Search => {
             include_str!("provider.Cargo.toml.txt")
         }
         _ => include_str!("Cargo.toml.txt"),

@@ -1,0 +1,207 @@
+//! One web search of a request: a search service is asked, and the search is charged.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use trawl_billing::{BillingError, FundsError};
+pub use trawl_contract::search::Hit;
+use trawl_model::outcome::VendorPart;
+use trawl_model::{Charge, PageFailure, Usage, VendorUse};
+use trawl_plan::search::SearchPlan;
+
+use crate::page::RunContext;
+use crate::page_budget::PageBudget;
+use crate::providers::{Found, Providers, SearchBackend, VendorFailure};
+use crate::scrape::Run;
+
+/// Time of a search with all services that are asked for it.
+const SEARCH_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// What a search found, and what it costs.
+#[derive(Clone, Debug)]
+pub struct SearchOutcome {
+    /// The search service that was asked, and what it charged.
+    pub vendor: VendorPart,
+    /// The results, the best first.
+    pub hits: Vec<Hit>,
+    /// The place of the first of them, from 1.
+    pub first_position: u64,
+    /// What the account was charged for the search.
+    pub charge: Charge,
+    /// Parameters that the service does not respect.
+    pub without_effect: Vec<&'static str>,
+}
+
+/// Why a search has no results.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// No search service is configured, or its credentials are missing.
+    #[error("no search service is configured")]
+    NotConfigured,
+    /// Nothing can be reserved at the start.
+    #[error(transparent)]
+    Funds(#[from] FundsError),
+    /// The money does not cover the price of a search: why.
+    #[error("{0}")]
+    Unfunded(String),
+    /// Every service that was asked failed: what the last of them said.
+    #[error("{0}")]
+    Failed(String),
+    /// The ledger did not accept the charge.
+    #[error(transparent)]
+    Unpaid(#[from] BillingError),
+}
+
+impl Run {
+    /// Searches the web. The services are asked in the order of `named`, or of the manifest if that
+    /// is empty, until one answers; only that one is charged.
+    ///
+    /// # Errors
+    /// [`SearchError`].
+    pub fn search(
+        self: Arc<Self>,
+        plan: SearchPlan,
+        named: Arc<[String]>,
+    ) -> BoxFuture<'static, Result<SearchOutcome, SearchError>> {
+        async move {
+            let engine = &self.context.engine;
+            let Some(providers) = engine.routing.providers() else {
+                return Err(SearchError::NotConfigured);
+            };
+            let backends = providers.search_backends(&self.context.registry, &named);
+            if backends.is_empty() {
+                return Err(SearchError::NotConfigured);
+            }
+            self.admit()?;
+            self.ask(providers, &backends, &plan).await
+        }
+        .boxed()
+    }
+
+    async fn ask(
+        &self,
+        providers: &Providers,
+        backends: &[SearchBackend],
+        plan: &SearchPlan,
+    ) -> Result<SearchOutcome, SearchError> {
+        let deadline = Instant::now() + SEARCH_TIME_MAX;
+        let (context, budget) = (&self.context, self.budget()?);
+        let admitted = context
+            .engine
+            .in_flight
+            .admit(&context.owner, SEARCH_TIME_MAX);
+        let in_flight = admitted.await.map_err(failed)?;
+        let mut last = SearchError::NotConfigured;
+        for (n, backend) in backends.iter().enumerate() {
+            let (id, entry) = (n.to_string(), ledger_text(backend, plan));
+            let paid_by = self.paid_by(&id, budget.as_ref()).await;
+            let page_budget = PageBudget::without_page(paid_by, context.tariff, &entry, deadline)
+                .admitted(in_flight.clone());
+            if let Err(failure) = page_budget.reserve_for(&usage(backend.most())).await {
+                last = SearchError::Unfunded(failure.message);
+                continue;
+            }
+            let memory = context.memory.page();
+            match providers.search(backend, plan, deadline, &memory).await {
+                Ok(found) => {
+                    let charge = charge(page_budget, &found).await?;
+                    return Ok(SearchOutcome {
+                        vendor: vendor(backend, &found, &charge, n),
+                        first_position: found.first_position,
+                        hits: found.hits,
+                        charge,
+                        without_effect: backend.without_effect(plan),
+                    });
+                }
+                Err(failure) => {
+                    let reason = reason(backend, &failure);
+                    if let Some(reservation) = page_budget.into_reservation() {
+                        reservation.void(&reason);
+                    }
+                    last = SearchError::Failed(reason);
+                }
+            }
+        }
+        Err(last)
+    }
+}
+
+/// Searches without an account, for the command line. Returns what was found, and the parameters
+/// that the service does not respect.
+///
+/// # Errors
+/// [`SearchError`]: no service is configured, or none answers.
+pub async fn unbilled(
+    context: &RunContext,
+    plan: &SearchPlan,
+    named: &[String],
+) -> Result<(Found, Vec<&'static str>), SearchError> {
+    let Some(providers) = context.engine.routing.providers() else {
+        return Err(SearchError::NotConfigured);
+    };
+    let deadline = Instant::now() + SEARCH_TIME_MAX;
+    let mut last = SearchError::NotConfigured;
+    for backend in providers.search_backends(&context.registry, named) {
+        let memory = context.memory.page();
+        match providers.search(&backend, plan, deadline, &memory).await {
+            Ok(found) => return Ok((found, backend.without_effect(plan))),
+            Err(failure) => last = SearchError::Failed(reason(&backend, &failure)),
+        }
+    }
+    Err(last)
+}
+
+/// Charges a search that has results.
+async fn charge(page_budget: PageBudget<'_>, found: &Found) -> Result<Charge, SearchError> {
+    if let Some(charge) = page_budget.charged_before() {
+        return Ok(charge);
+    }
+    let usage = usage(VendorUse {
+        cost: found.cost,
+        byok: false,
+    });
+    if let Err(failure) = page_budget.reserve_for(&usage).await {
+        return Err(SearchError::Unfunded(failure.message));
+    }
+    let charge = trawl_billing::price(&usage, page_budget.tariff());
+    match page_budget.into_reservation() {
+        Some(reservation) => Ok(reservation.post(&charge).await?),
+        None => Err(BillingError::Unavailable.into()),
+    }
+}
+
+/// The service that answered, after this many others.
+fn vendor(backend: &SearchBackend, found: &Found, charge: &Charge, n_before: usize) -> VendorPart {
+    VendorPart {
+        provider: backend.name().to_owned(),
+        route: format!("{}.search", backend.name()),
+        vendor_cost: found.cost,
+        billed_cost: charge.vendor_billed,
+        byok: false,
+        attempts: u32::try_from(n_before + 1).unwrap_or(u32::MAX),
+    }
+}
+
+/// A search costs what its service charges, like the page of a provider.
+fn usage(vendor: VendorUse) -> Usage {
+    Usage {
+        vendor: Some(vendor),
+        ..Usage::default()
+    }
+}
+
+/// What the ledger has in place of a page's URL.
+fn ledger_text(backend: &SearchBackend, plan: &SearchPlan) -> String {
+    format!("search {}: {}", backend.name(), plan.text)
+}
+
+fn reason(backend: &SearchBackend, failure: &VendorFailure) -> String {
+    format!("{}: {}", backend.name(), failure.message)
+}
+
+fn failed(failure: PageFailure) -> SearchError {
+    SearchError::Failed(failure.message)
+}
