@@ -111,7 +111,7 @@ impl Vendor {
         match run.n_polls {
             POLL_THAT_FAILS if step == RunStep::Poll => Outcome::Hiccup,
             _ if run.is_stopped => Outcome::Stopped,
-            0..POLL_THAT_ENDS => Outcome::Running,
+            n_polls if n_polls < POLL_THAT_ENDS => Outcome::Running,
             _ => facts.fetch(),
         }
     }
