@@ -108,7 +108,8 @@ async fn a_crawl_that_is_cancelled_does_not_wait_for_money() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let state = caller.get(&format!("/crawl/{id}")).await.json();
         assert_eq!(state["state"], "running", "it waits for money: {state}");
-        let cancelled = caller.send(Method::DELETE, &format!("/crawl/{id}"), &[], String::new());
+        let path = format!("/crawl/{id}");
+        let cancelled = caller.send(Method::DELETE, &path, &[], String::new());
         assert_eq!(cancelled.await.expect("an answer").status, 200);
         let ended = caller.crawl_ended(&id, Duration::from_secs(10)).await;
         assert_eq!(ended["stop_reason"], "cancelled", "{ended}");
