@@ -175,7 +175,7 @@ fn fuzz(targets: fuzzing::Running) -> anyhow::Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the tests that are selected, and names those that failed and the slowest after their output.
+/// Runs the tests that are selected, and names failures and the slowest after their output.
 fn tests(selected: Selected<'_>) -> anyhow::Result<Report> {
     let report = runner::run(selected)?;
     let slowest = report.slowest();

@@ -184,8 +184,8 @@ impl Batch {
 
 /// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
 /// stored with them. The numbers of URLs have no gaps in the store, so the row of a completed page,
-/// or of a URL that a page of the batch may stand for, is stored ahead as waiting, and as it is with
-/// the entries.
+/// or of a URL that a page of the batch may stand for, is stored ahead as waiting, and as it is
+/// with the entries.
 fn split(mut urls: Vec<UrlRow>) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
     let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
     let rest = urls.split_off(n_ahead);

@@ -19,8 +19,8 @@ use super::{outputs, rust};
 /// Long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Time between two pages of the crawl that is to be resumed: the server is killed in it, and at the
-/// end it waits so long for the second page.
+/// Time between two pages of the crawl that is to be resumed: the server is killed in it, and at
+/// the end it waits so long for the second page.
 const DELAY_MS: u64 = 5_000;
 
 /// Files in the folder of the reader.

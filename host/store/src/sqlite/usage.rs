@@ -276,8 +276,8 @@ async fn key_disagreements(readers: &SqlitePool) -> Result<Vec<KeyDisagreement>,
     Ok(disagreements.collect())
 }
 
-/// The sums of usage. Every charge is a page, and every refund one that failed. So is a void, except
-/// those that return the unused allotment of a run, which have no URL, and those of pages that
+/// The sums of usage. Every charge is a page, and every refund one that failed. So is a void, but
+/// for those that return the unused allotment of a run, which have no URL, and those of pages that
 /// continue ([`WAITS_FOR_HOST`], the first value to bind).
 const SUMS: &str = "account,
              SUM(kind = 'post' AND amount <= 0) AS n_pages,

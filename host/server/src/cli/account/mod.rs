@@ -100,8 +100,8 @@ enum AccountCommand {
     WebhookSecret {
         /// The account.
         account: String,
-        /// Replace the secret first: events sent from now on are signed with the new one, and for 24
-        /// hours in `webhook-signature` with the replaced one as well.
+        /// Replace the secret first: events sent from now on are signed with the new one, and for
+        /// 24 hours in `webhook-signature` with the replaced one as well.
         #[arg(long)]
         rotate: bool,
     },
