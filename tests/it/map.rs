@@ -154,9 +154,8 @@ async fn a_map_without_a_start_page_costs_nothing_and_a_failed_one_is_told() {
     assert_eq!(urls(&lines), [page.as_str()]);
     assert!(end["start_page"]["error"].is_string(), "{end}");
     assert_eq!(app.balance(), before);
-    let answer = app
-        .post("/map", &[], &json!({"url": "a.test,b.test"}))
-        .await;
+    let two = json!({"url": "http://a.test,http://b.test"});
+    let answer = app.post("/map", &[], &two).await;
     assert_eq!(answer.status, 400);
     app.assert_settled().await;
 }

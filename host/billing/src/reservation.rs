@@ -141,8 +141,8 @@ impl Reservation {
     }
 
     /// Reserves more, until it is at least `needed`, and `preferred` if so much is available. Waits
-    /// until `deadline`, or [`RunBudget::end_waits`](crate::RunBudget::end_waits), while others hold
-    /// what is missing, but not when all of them wait too.
+    /// until `deadline`, or [`RunBudget::end_waits`](crate::RunBudget::end_waits), while others
+    /// hold what is missing, but not when all of them wait too.
     ///
     /// # Errors
     /// [`FundsError::Short`] names the cap. The reservation stays as it is.

@@ -36,7 +36,7 @@ async fn a_misbehaving_plugin_fails_only_its_page() {
         (misbehaving("garbling", hostile::INVALID_UTF8), "utf-8"),
         (
             misbehaving("pouring", hostile::LARGE_OUTPUT),
-            "allowed 1 MiB",
+            "the limit is 1 MiB",
         ),
         (hostile::deep_recursion("recursing"), "stack"),
     ];
