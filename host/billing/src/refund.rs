@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Consumed, Entry, EntryKind, LedgerStore, StoreError};
+use trawl_store::{Consumed, EntryKind, LedgerEntry, LedgerStore, StoreError};
 
 use crate::allotment::Allotment;
 use crate::reservation::{REASON_BYTES_MAX, URL_BYTES_MAX, truncated};
@@ -16,8 +16,8 @@ pub(crate) fn entry(
     post_id: &str,
     (url, reason): (&str, &str),
     charge: &Charge,
-) -> Entry {
-    Entry {
+) -> LedgerEntry {
+    LedgerEntry {
         id: refund_id(post_id),
         account: allotment.wallet.account.id.clone(),
         kind: EntryKind::Post,

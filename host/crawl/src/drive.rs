@@ -67,7 +67,7 @@ impl Ending {
     }
 
     /// Parks a crawl in the background, and stops any other.
-    fn park_or_stop(&mut self, run: &Run, reason: StopReason) {
+    fn park_or_stop(&mut self, run: &CrawlRun, reason: StopReason) {
         let pause = run.job.in_background.then_some(Ended::Parked(reason));
         self.pause_or_stop(run, pause, reason);
     }
@@ -141,7 +141,7 @@ pub(super) async fn drive(
 }
 
 /// Logs which tasks of pages panicked: of this one that has ended, and of all others that have.
-fn note_panics(run: &Run, first: Result<(), JoinError>, pages: &mut JoinSet<()>) {
+fn note_panics(run: &CrawlRun, first: Result<(), JoinError>, pages: &mut JoinSet<()>) {
     let mut next = Some(first);
     while let Some(page) = next {
         if let Err(error) = page
