@@ -63,8 +63,8 @@ impl Frontier {
         }
     }
 
-    /// The URL of a page. What a batch lists may be no URL: then it is this one, of which nothing is
-    /// fetched, and the plan of the page says what it is.
+    /// The URL of a page. What a batch lists may be no URL: then it is this one, of which nothing
+    /// is fetched, and the plan of the page says what it is.
     fn url_to_fetch(&self, n: u32) -> Option<Url> {
         let url = Url::parse(self.table.url(n)).ok();
         let is_listed = || self.is_of_batch();
