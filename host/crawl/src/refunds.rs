@@ -3,8 +3,8 @@
 
 use url::Url;
 
-use trawl_billing::{BillingError, Spender};
-use trawl_model::{Nanodollars, UrlState};
+use trawl_billing::{Billing, BillingError, RunBudget, Spender};
+use trawl_model::{Nanodollars, UrlRow, UrlState};
 
 use super::paid::{numbered_page_id, page_id};
 use super::parts::CrawlsParts;
@@ -52,22 +52,32 @@ impl EndingCrawl<'_> {
                 break;
             };
             after = Some(last.n);
-            let undone = urls.iter().filter(|url| url.state != UrlState::Done);
-            // A page of a crawl has an id by its URL, one of a batch by its number as well.
-            let ids = undone.filter_map(|row| {
-                let url = Url::parse(&row.url).ok()?;
-                let ids = [page_id(&url), numbered_page_id(row.n, &url)];
-                Some(ids.map(|id| (url.clone(), id)))
-            });
-            for (url, page_id) in ids.flatten() {
-                let Some(charge) = billing.charged(self.id, &page_id).await? else {
-                    continue;
-                };
-                let page = (url.as_str(), page_id.as_str());
-                budget.refund(page, &charge, REASON).await?;
-                missing = missing - charge.total();
+            for row in urls.iter().filter(|url| url.state != UrlState::Done) {
+                missing = missing - self.refund_page(billing, &budget, row).await?;
             }
         }
         Ok(())
+    }
+
+    /// Refunds what a page was charged that is not delivered. Returns how much that is.
+    async fn refund_page(
+        &self,
+        billing: &Billing,
+        budget: &RunBudget,
+        row: &UrlRow,
+    ) -> Result<Nanodollars, BillingError> {
+        let mut refunded = Nanodollars::ZERO;
+        let Ok(url) = Url::parse(&row.url) else {
+            return Ok(refunded);
+        };
+        // A page of a crawl has an id by its URL, one of a batch by its number as well.
+        for page_id in [page_id(&url), numbered_page_id(row.n, &url)] {
+            if let Some(charge) = billing.charged(self.id, &page_id).await? {
+                let page = (url.as_str(), page_id.as_str());
+                budget.refund(page, &charge, REASON).await?;
+                refunded += charge.total();
+            }
+        }
+        Ok(refunded)
     }
 }
