@@ -1,6 +1,6 @@
-//! `POST /mcp`: tools for agents, by the Model Context Protocol. A tool sends requests to the router
-//! of this crate with the key of the message, so it is authenticated, limited and charged as any
-//! other caller. Decision D490.
+//! `POST /mcp`: tools for agents, by the Model Context Protocol. A tool sends requests to the
+//! router of this crate with the key of the message, so it is authenticated, limited and charged as
+//! any other caller. Decision D490.
 
 use std::sync::Arc;
 
