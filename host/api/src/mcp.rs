@@ -1,6 +1,6 @@
-//! `POST /mcp`: tools for agents, by the Model Context Protocol. A tool sends requests to the router
-//! of this crate with the key of the message, so it is authenticated, limited and charged as any
-//! other caller. Decision D490.
+//! `POST /mcp`: tools for agents, by the Model Context Protocol. A tool sends requests to the
+//! router of this crate with the key of the message, so it is authenticated, limited and charged as
+//! any other caller. Decision D490.
 
 use std::sync::Arc;
 
@@ -16,7 +16,9 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use trawl_mcp::{Answer, Interface, Message, Unanswered, serve};
+use trawl_model::RequestTrace;
 use trawl_model::memory::{MemoryKind, MemoryShare};
+use trawl_model::trace::TRACEPARENT;
 
 use crate::http::body::{self, BODY_BYTES_MAX};
 use crate::http::error::ApiError;
@@ -38,11 +40,15 @@ pub(crate) async fn mcp(
     request: Request,
 ) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
+    let trace = request.extensions().get::<RequestTrace>();
+    // It is valid: hexadecimal digits.
+    let trace = trace.and_then(|trace| HeaderValue::try_from(trace.context.to_string()).ok());
     // The arguments that are read from it take as much.
     let (body, lease) = body::read_json(request, BODY_BYTES_MAX).await?.into_parts();
     let caller = Caller {
         endpoints,
         authorization: headers.get(header::AUTHORIZATION).cloned(),
+        trace,
         memory,
     };
     let mut message = Message::new(Full::new(body));
@@ -75,6 +81,8 @@ struct Caller {
     endpoints: Endpoints,
     /// What authenticated the message.
     authorization: Option<HeaderValue>,
+    /// The span of the message, below which requests of its tool are.
+    trace: Option<HeaderValue>,
     memory: MemoryShare,
 }
 
@@ -89,6 +97,9 @@ impl Interface for Caller {
         headers.insert(header::CONTENT_TYPE, json);
         if let Some(authorization) = &self.authorization {
             headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
+        if let Some(trace) = &self.trace {
+            headers.insert(TRACEPARENT, trace.clone());
         }
         Box::pin(async move {
             let Ok(response) = self.endpoints.0.clone().oneshot(request).await;

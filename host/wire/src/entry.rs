@@ -487,7 +487,7 @@ mod tests {
         );
         let mut written = Vec::new();
         write_entry(&outcome, &mut written);
-        let read = Entry::read(&written).expect("an entry");
+        let read = PageEntry::read(&written).expect("an entry");
         assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
         if let Some(place) = &mut outcome.batch {
             place.duplicates.clear();

@@ -14,7 +14,7 @@ use super::check::Present;
 use super::checked_catalog::CheckedCatalog;
 use super::costs::{Costs, dollars};
 use super::defaults::PlanContext;
-use super::entry::Entry;
+use super::entry::PageEntry;
 use super::error::RequestError;
 use super::fields::{Parsed, read};
 use super::pages::{PagesToCome, Planning, non_empty};
@@ -125,7 +125,7 @@ pub enum SearchAnswer<'a> {
     /// The results.
     Results(Box<SearchResponse<'a>>),
     /// The entries of the pages, with `fetch_page_content`.
-    Pages(Vec<Entry<'a>>),
+    Pages(Vec<PageEntry<'a>>),
 }
 
 /// Response of `/search` without the pages of the results.

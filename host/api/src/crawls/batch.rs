@@ -11,7 +11,7 @@ use axum::response::Response;
 use trawl_billing::Account;
 use trawl_model::memory::MemoryShare;
 use trawl_store::CrawlKinds;
-use trawl_wire::{Entry, Verb};
+use trawl_wire::{PageEntry, Verb};
 
 use super::list::{ListedCrawl, listed};
 use super::named::Named;
@@ -132,7 +132,7 @@ pub(crate) async fn stop(
         that cannot be completed breaks off: the connection ends before its last byte.",
     params(("id" = String, Path, description = "`X-Crawl-Id`"), PagesQuery),
     responses(
-        (status = 200, description = "Entries", body = Vec<Entry>,
+        (status = 200, description = "Entries", body = Vec<PageEntry>,
             headers(("X-Next-Cursor" = String, description = "`cursor` of the next request; absent in answers that follow a batch, and after the last entry of a batch that has ended"))),
     ),
     security(("key" = []))

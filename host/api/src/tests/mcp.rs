@@ -75,6 +75,28 @@ async fn the_message_and_each_request_of_its_tool_count_against_the_limit() {
 }
 
 #[tokio::test]
+async fn requests_of_a_tool_are_in_the_trace_of_its_message() {
+    const SENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let server = TestServer::new().await;
+    let message = call("scrape", &json!({"url": "https://a.test/"})).to_string();
+    let request = server.request("POST", "/mcp").header("accept", ACCEPT);
+    let request = request.header("traceparent", SENT);
+    let request = request.body(Body::from(message)).expect("a request");
+    let own = server
+        .send(request)
+        .await
+        .header("traceresponse")
+        .to_owned();
+    let trace = *server.service.last_trace.lock().expect("a lock");
+    let context = trace.expect("a trace").context;
+    assert_eq!(context.trace_id(), SENT[3..35]);
+    assert!(own.starts_with(&SENT[..36]), "{own}");
+    for span in [SENT, &own] {
+        assert!(!span.contains(&context.span_id()), "a span of its own");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_message_is_refused_as_everywhere() {
     let server = TestServer::new().await;
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();

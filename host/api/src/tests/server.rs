@@ -1,8 +1,8 @@
 //! A server with real billing and made-up pages.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -31,7 +31,7 @@ use trawl_engine::search::{Hit, SearchError, SearchOutcome};
 use trawl_model::clock::Clock;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::{PageOutcome, VendorPart};
-use trawl_model::{Charge, Nanodollars};
+use trawl_model::{Charge, Nanodollars, RequestTrace};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
 use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
@@ -68,6 +68,8 @@ pub(super) struct FakeService {
     pub(super) signs_requests: AtomicBool,
     /// Runs that were begun.
     pub(super) n_runs: AtomicUsize,
+    /// The trace of the last of them.
+    pub(super) last_trace: Mutex<Option<RequestTrace>>,
     /// Generation of the plugins, and how often they were described.
     pub(super) generation: AtomicU64,
     pub(super) n_described: AtomicUsize,
@@ -168,6 +170,7 @@ impl TestServer {
             is_draining: AtomicBool::new(false),
             signs_requests: AtomicBool::new(false),
             n_runs: AtomicUsize::new(0),
+            last_trace: Mutex::default(),
             generation: AtomicU64::new(1),
             n_described: AtomicUsize::new(0),
             release: Arc::default(),
@@ -520,6 +523,7 @@ impl FakeService {
     fn begin(&self, run: &NewRun) -> Result<(), FundsError> {
         assert!(!run.request_id.is_empty(), "every request has an id");
         self.n_runs.fetch_add(1, Ordering::SeqCst);
+        *self.last_trace.lock().expect("a lock") = run.trace;
         self.rooms.billing.admit(&run.account.id, run.terms)
     }
 }

@@ -109,8 +109,8 @@ parameters! {
         Shape::Any("a string of two letters", &["string"]),
         Routes::CONTACTS.and(Routes::SEARCH),
         NOTHING,
-        "Country of phone numbers without a country calling code (ISO 3166). On `/search`, the \
-         country whose results come first, if the search service knows it.",
+        "Country (ISO 3166): of phone numbers without a country calling code, or the one whose search \
+         results come first, if the search service knows it.",
     )
     .example("\"DE\"")
     .option(CommandOption::new("--country", "CODE"));

@@ -93,8 +93,8 @@ parameters! {
     fetch_page_content: bool = switch(
         SEARCH,
         NOTHING,
-        "Fetches the page of each result, with the parameters of `/scrape`, and returns its entry \
-         in place of the result.",
+        "Fetches the page of each result and returns its entry in place of the result. The \
+         parameters of `/scrape` say how.",
     )
     .option(CommandOption::switch("--pages"));
 }

@@ -21,7 +21,7 @@ use super::parameters::{
     self, CommandParameters, OptionList, Options, ParameterArgs, Request, section,
 };
 use super::standard_output::print_bytes;
-use crate::app::{self, Engine};
+use crate::app::{self, EngineParts};
 
 /// The parameters of the command.
 const PARAMETERS: CommandParameters = CommandParameters {
@@ -60,7 +60,7 @@ pub(super) struct SearchArgs {
 pub(super) async fn run(args: SearchArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
     let (config, manifest) = args.engine.load()?;
-    let engine = Engine::build(&config, &manifest, cache_folder()?, None).await?;
+    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let pools = app::pools(&config)?;
     let context = PlanContext {

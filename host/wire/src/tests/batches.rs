@@ -6,7 +6,7 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{BatchPage, PagePlan};
 
 use crate::{
-    LeftOut, PlanContext, PlannedCrawl, RequestDefaults, batch_request, crawl_plan, shown_request,
+    Omitted, PlanContext, PlannedCrawl, RequestDefaults, batch_request, crawl_plan, shown_request,
 };
 
 /// The batch of a body, and its parameters without effect.
@@ -203,7 +203,7 @@ fn a_stored_batch_has_no_secrets_and_makes_the_same_plan_again() {
         json!({"return_format": "text", "url": "b.example", "headers": {"Accept": "x"}});
     let (planned, _) = batch(&body).expect("a good request");
     assert!(planned.needs_secrets && planned.secrets.is_some());
-    let shown = shown_request(&planned.request, None, &LeftOut::default());
+    let shown = shown_request(&planned.request, None, &Omitted::default());
     assert_eq!(shown.missing_secrets, ["headers.X-Custom"]);
     let shown: Value = serde_json::from_str(&shown.json).expect("JSON");
     assert_eq!(shown["urls"], "2 URLs");

@@ -21,7 +21,7 @@ const NAME_INDENT: usize = 2;
 const TEXT_INDENT: usize = 10;
 
 /// Commands that take any parameter.
-const COMMANDS: [&str; 5] = ["scrape", "crawl", "batch", "map", "transform"];
+const COMMANDS: [&str; 6] = ["scrape", "crawl", "batch", "map", "search", "transform"];
 
 const INTRODUCTION: &str = "\
 Parameters:
