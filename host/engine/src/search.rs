@@ -10,6 +10,7 @@ use trawl_billing::{BillingError, FundsError};
 pub use trawl_contract::search::Hit;
 use trawl_model::outcome::VendorPart;
 use trawl_model::{Cause, Charge, PageFailure, Usage, VendorUse};
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::search::SearchPlan;
 
 use crate::page::RunContext;
@@ -78,7 +79,8 @@ impl ScrapeRun {
                 return Err(SearchError::NotConfigured);
             }
             self.admit()?;
-            self.ask(providers, &backends, &plan).await
+            let asked = self.ask(providers, &backends, &plan);
+            on_behalf_of(&self.context.owner, traced(self.context.trace, asked)).await
         }
         .boxed()
     }
