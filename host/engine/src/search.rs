@@ -9,16 +9,19 @@ use futures_util::future::BoxFuture;
 use trawl_billing::{BillingError, FundsError};
 pub use trawl_contract::search::Hit;
 use trawl_model::outcome::VendorPart;
-use trawl_model::{Charge, PageFailure, Usage, VendorUse};
+use trawl_model::{Cause, Charge, PageFailure, Usage, VendorUse};
+use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::search::SearchPlan;
 
 use crate::page::RunContext;
-use crate::page_budget::PageBudget;
+use crate::page_budget::{PageBudget, PaidBy};
 use crate::providers::{Found, Providers, SearchBackend, VendorFailure};
-use crate::scrape::Run;
+use crate::scrape::ScrapeRun;
 
 /// Time of a search with all services that are asked for it.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(30);
+/// The search in its request, whichever service answers: a repeated request is charged once.
+const SEARCH_ID: &str = "0";
 
 /// What a search found, and what it costs.
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ pub enum SearchError {
     Unpaid(#[from] BillingError),
 }
 
-impl Run {
+impl ScrapeRun {
     /// Searches the web. The services are asked in the order of `named`, or of the manifest if that
     /// is empty, until one answers; only that one is charged.
     ///
@@ -76,7 +79,8 @@ impl Run {
                 return Err(SearchError::NotConfigured);
             }
             self.admit()?;
-            self.ask(providers, &backends, &plan).await
+            let asked = self.ask(providers, &backends, &plan);
+            on_behalf_of(&self.context.owner, traced(self.context.trace, asked)).await
         }
         .boxed()
     }
@@ -87,8 +91,25 @@ impl Run {
         backends: &[SearchBackend],
         plan: &SearchPlan,
     ) -> Result<SearchOutcome, SearchError> {
+        let budget = self.budget()?;
+        let paid_by = self.paid_by(SEARCH_ID, budget.as_ref()).await;
+        let outcome = self.ask_each(providers, backends, plan, paid_by).await;
+        if let Err(error) = &outcome {
+            self.refund(plan, paid_by, error).await;
+        }
+        outcome
+    }
+
+    /// Asks the services in turn.
+    async fn ask_each(
+        &self,
+        providers: &Providers,
+        backends: &[SearchBackend],
+        plan: &SearchPlan,
+        paid_by: PaidBy<'_>,
+    ) -> Result<SearchOutcome, SearchError> {
         let deadline = Instant::now() + SEARCH_TIME_MAX;
-        let (context, budget) = (&self.context, self.budget()?);
+        let context = &self.context;
         let admitted = context
             .engine
             .in_flight
@@ -96,8 +117,7 @@ impl Run {
         let in_flight = admitted.await.map_err(failed)?;
         let mut last = SearchError::NotConfigured;
         for (n, backend) in backends.iter().enumerate() {
-            let (id, entry) = (n.to_string(), ledger_text(backend, plan));
-            let paid_by = self.paid_by(&id, budget.as_ref()).await;
+            let entry = ledger_text(backend, plan);
             let page_budget = PageBudget::without_page(paid_by, context.tariff, &entry, deadline)
                 .admitted(in_flight.clone());
             if let Err(failure) = page_budget.reserve_for(&usage(backend.most())).await {
@@ -118,14 +138,20 @@ impl Run {
                 }
                 Err(failure) => {
                     let reason = reason(backend, &failure);
-                    if let Some(reservation) = page_budget.into_reservation() {
-                        reservation.void(&reason);
-                    }
+                    page_budget.void(&reason);
                     last = SearchError::Failed(reason);
                 }
             }
         }
         Err(last)
+    }
+
+    /// Refunds what an earlier try of the request was charged for a search that has failed now.
+    async fn refund(&self, plan: &SearchPlan, paid_by: PaidBy<'_>, error: &SearchError) {
+        let failure = PageFailure::new(Cause::Provider, error.to_string());
+        let (entry, now) = (format!("search: {}", plan.text), Instant::now());
+        let page_budget = PageBudget::without_page(paid_by, self.context.tariff, &entry, now);
+        let _charge = page_budget.settle_before(Some(&failure)).await;
     }
 }
 
@@ -156,7 +182,7 @@ pub async fn unbilled(
 
 /// Charges a search that has results.
 async fn charge(page_budget: PageBudget<'_>, found: &Found) -> Result<Charge, SearchError> {
-    if let Some(charge) = page_budget.charged_before() {
+    if let Some(charge) = page_budget.settle_before(None).await {
         return Ok(charge);
     }
     let usage = usage(VendorUse {

@@ -384,7 +384,7 @@ impl OutputPlan {
     }
 
     /// Whether a plugin is called for a page of HTML. Without one, only the links that a crawl
-    /// needs are read from its source.
+    /// needs and what its head says about its use are read from its source.
     pub fn calls_plugins(&self) -> bool {
         self.needs_document()
             || self.readability

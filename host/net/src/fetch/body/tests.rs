@@ -287,7 +287,7 @@ fn growing(memory: &PageMemory) -> Growing<'static> {
 
 #[tokio::test]
 async fn a_plain_body_waits_for_no_turn() {
-    let turns = Turns::new(1);
+    let turns = CpuTurns::new(1);
     let _taken = turns.take("b").await;
     let mut decoding = Decoding {
         decoder: Decoder::new(&HeaderMap::new(), 64 * MIB).expect("no coding"),

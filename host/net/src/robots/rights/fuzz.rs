@@ -28,7 +28,7 @@ fn page_rights() {
             url: &url,
             headers: &named(&[&headers[..], &reservations[..]].concat()),
             meta: &named(&["robots", "trawl", "tdm-reservation"]),
-            licenses: &[text.clone()],
+            licenses: std::slice::from_ref(&text),
         };
         let rights = of_page(page, "Trawl");
         for purpose in Purpose::ALL {
