@@ -21,8 +21,10 @@ LIST_PAGES_MAX = 100
 # Parameters that would have the server call others, or wait for as long as they say.
 OUTWARD = ["webhooks", "webhook", "router", "sitemap_path", "sitemaps", "destination"]
 SLOW = ["delay", "crawl_timeout", "wait_for", "scroll", "request_timeout"]
-# Texts that a parser reads: a selector, an expression, a script, the steps of a page.
+# Texts that a parser reads: a selector, an expression, a script, the steps of a page, the items of
+# a batch.
 PARSED = {
+    "urls": [SAMPLE, {"url": SAMPLE, "return_format": "text"}],
     "root_selector": "main",
     "exclude_selector": "nav",
     "blacklist": ["/private"],
@@ -73,6 +75,9 @@ def tame(part):
             del part[key]
     if isinstance(destination, str):
         part["destination"] = None
+    if isinstance(part.get("urls"), list):
+        part["urls"] = [SAMPLE if is_url(item) else item for item in part["urls"]]
+        tame(part["urls"])
     tame(part.get("data"))
 
 

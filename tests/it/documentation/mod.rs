@@ -18,7 +18,7 @@ use trawl::config::Config;
 use stage::Stage;
 
 /// The pages with examples.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "docs/configuration.md",
     "docs/crawling.md",
@@ -109,6 +109,11 @@ async fn the_examples_of_rendering_work() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_examples_of_search_work() {
+    run("docs/search.md").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_examples_of_the_sdk_work() {
     run("sdk/README.md").await;
 }
@@ -126,6 +131,9 @@ fn documented_defaults_are_the_defaults() {
     check(&shown.prices, &actual.prices);
     check(&shown.unlimited, &actual.unlimited);
     check(&shown.providers, &actual.providers);
+    check(&shown.search, &actual.search);
+    check(&shown.bot, &actual.bot);
+    check(&shown.trace, &actual.trace);
     check(&shown.limits, &actual.limits);
     check(&shown.http, &actual.http);
     check(&shown.cache, &actual.cache);
