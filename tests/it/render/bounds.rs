@@ -259,11 +259,14 @@ async fn pictures_that_are_too_heavy_do_not_cost_the_text() {
         stage.site.put(&path, "image/bmp", picture(9_000_000));
         html += &format!("<img src={path}>");
     }
+    // The page is not ready before the pictures are too heavy, also on a slow machine.
+    html += "<script>fetch('/slow/8000').then(() => document.title = 'ready')</script>";
     let url = stage.page("/", &html);
     let entry = stage.rendered(&url, json!({"request_timeout": 60})).await;
     assert!(content(&entry).contains("at noon"), "{entry}");
-    let pending = &entry["metadata"]["incomplete"]["pending"];
-    assert_eq!(pending[0], "the page's pictures", "{entry}");
+    let pending = entry["metadata"]["incomplete"]["pending"].as_array();
+    let pictures = json!("the page's pictures");
+    assert!(pending.unwrap().contains(&pictures), "{entry}");
     let cost = entry["costs"]["bytes_transferred_cost"].as_f64().unwrap();
     assert!(cost <= 0.067_108_864, "{entry}");
     // Where they are wanted they are too much.
