@@ -83,6 +83,12 @@ async fn a_failed_page_and_a_refusal_cost_nothing() {
     let direct = app.post("/scrape", &[], &unknown).await;
     let result = called(&app, "scrape", &unknown).await;
     assert_eq!(result["content"][0]["text"], direct.error());
+    let result = called(&app, "search", &json!({"search": "tides"})).await;
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(
+        text.contains("[search]") && result["isError"] == true,
+        "{result}"
+    );
     assert_eq!(app.balance(), before);
     let denied = app.with_key("tr_unknown");
     assert_eq!(sent(&denied, &call("scrape", &missing)).await.status, 401);

@@ -120,6 +120,26 @@ impl Found {
         found
     }
 
+    /// The results of a web search.
+    pub(crate) fn results(mut answer: Value) -> Self {
+        let mut found = Self::default();
+        found.costs.add(&answer["costs"]);
+        let results = answer["content"].take();
+        let lines = results.as_array().into_iter().flatten().map(result_lines);
+        let lines: Vec<String> = lines.collect();
+        let engine = answer["engine"].as_str().unwrap_or_default();
+        let head = format!("{} results of {engine}", lines.len());
+        let mut whole = Map::new();
+        whole.insert("results".to_owned(), results);
+        found.items.push(Item {
+            head,
+            text: lines.join("\n\n"),
+            whole,
+            ..Item::default()
+        });
+        found
+    }
+
     /// The one document of a transformation.
     pub(crate) fn document(mut answer: Value) -> Self {
         let mut found = Self::default();
@@ -161,6 +181,20 @@ fn map_line(entry: &Value) -> String {
     known.fold(text("url").to_owned(), |line, text| {
         format!("{line}  ({text})")
     })
+}
+
+/// A result of a web search: its title, URL, date and description.
+fn result_lines(result: &Value) -> String {
+    let text = |name: &str| result[name].as_str().unwrap_or_default();
+    let title = format!("{}. {}", result["position"], text("title"));
+    let parts = [
+        title.as_str(),
+        text("url"),
+        text("date"),
+        text("description"),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 impl Item {
@@ -343,6 +377,25 @@ mod tests {
         assert_eq!(item.whole["urls"][1]["found"], "sitemap");
         assert!(found.notes.concat().contains("gone"));
         assert_eq!(found.costs.json(), json!({"total_cost": 0.25}));
+    }
+
+    #[test]
+    fn results_have_what_is_known_of_them() {
+        let found = Found::results(json!({
+            "content": [
+                {"position": 1, "url": "https://a.example/", "title": "A", "description": "First."},
+                {"position": 2, "url": "https://b.example/", "title": "B", "description": "",
+                    "date": "2026-01-31"},
+            ],
+            "engine": "searxng", "costs": {"total_cost": 0.25}, "status": 200,
+        }));
+        let item = &found.items[0];
+        assert_eq!(item.head, "2 results of searxng");
+        let lines = "1. A\nhttps://a.example/\nFirst.\n\n2. B\nhttps://b.example/\n2026-01-31";
+        assert_eq!(item.text, lines);
+        assert_eq!(item.whole["results"][1]["title"], "B");
+        assert_eq!(found.costs.json(), json!({"total_cost": 0.25}));
+        assert!(!found.has_failed());
     }
 
     #[test]

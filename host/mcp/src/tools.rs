@@ -1,5 +1,5 @@
 //! Every tool: its words, its arguments, and the endpoint that it calls. A tool that calls another
-//! endpoint for pages, such as a search, is a row here.
+//! endpoint for pages is a row here.
 
 use std::sync::{Arc, LazyLock};
 
@@ -41,6 +41,8 @@ pub(crate) enum Work {
     Screenshot,
     /// `/map`.
     Map,
+    /// `/search`, without the pages of the results.
+    Search,
     /// `/transform`.
     Transform,
     /// `/crawl`, in the background.
@@ -159,6 +161,19 @@ pub(crate) const TOOLS: &[ToolRow] = &[
         ],
         required: &["url"],
         defaults: &[("limit", "1")],
+        own: PART,
+    },
+    ToolRow {
+        name: "search",
+        title: "Search the web",
+        description: "Searches the web and returns titles, URLs and descriptions, the best first. Use it to find pages whose site you do \
+            not know, then `scrape` those that fit. Do not use it to find a page of one site (`map` is cheaper), or for what a known \
+            page says. It works if the operator of the server has configured a search service, and says so otherwise.",
+        work: Work::Search,
+        request: "SearchRequest",
+        parameters: &["search", "num", "page", "country", "language", "tbs"],
+        required: &["search"],
+        defaults: &[],
         own: PART,
     },
     ToolRow {

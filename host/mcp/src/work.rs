@@ -33,6 +33,11 @@ pub(crate) async fn call(
             let answer = ask(interface, post("/map", &arguments.parameters)).await?;
             written(answer, part, Found::map).await
         }
+        Work::Search => {
+            let part = arguments.part()?;
+            let answer = ask(interface, post("/search", &arguments.parameters)).await?;
+            written(answer, part, Found::results).await
+        }
         Work::Transform => {
             let part = arguments.part()?;
             let mut body = arguments.parameters.clone();
