@@ -31,6 +31,7 @@ pub use router::router;
 pub use service::{
     Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
 };
+pub use status::metrics::sample_metrics;
 
 /// State that every handler receives.
 #[derive(Clone)]

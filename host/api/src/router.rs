@@ -12,8 +12,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
-use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{batch, crawl, links, list, map, skipped, stored_pages};
+use crate::account::{credits, deliveries, details, hosts, keys, notices, statement, usage};
+use crate::crawls::{batch, crawl, links, list, log, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
@@ -161,6 +161,8 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/account", get(details::account)),
         ("/account/statement", get_with_query(statement::statement)),
         ("/account/usage", get_with_query(usage::usage)),
+        ("/account/hosts", get_with_query(hosts::hosts)),
+        ("/account/deliveries", get(deliveries::deliveries)),
         ("/account/notices", put(notices::set_notices)),
         (
             "/account/keys",
@@ -188,6 +190,7 @@ fn keyed_routes() -> Vec<Endpoint> {
             "/crawl/{id}/pages",
             get_with_query(stored_pages::stored_pages),
         ),
+        ("/crawl/{id}/log", get_with_query(log::log)),
         ("/crawl/{id}/skipped", get_with_query(skipped::skipped)),
         ("/crawl/{id}/resume", post(crawl::resume)),
         ("/batch", get_with_query(batch::list).post(batch::batch)),

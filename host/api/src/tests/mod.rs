@@ -11,6 +11,7 @@ mod hang_ups;
 mod held;
 mod limits;
 mod mcp;
+mod monitoring;
 mod open_routes;
 mod problems;
 mod responses;
