@@ -7,6 +7,7 @@
 
 mod account;
 mod admin;
+mod console;
 mod crawls;
 mod data;
 mod http;

@@ -28,7 +28,9 @@ use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, search, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, key_directory, metrics, plugins, providers, start};
-use crate::{Api, Rooms, Service, Settings, admin, mcp, openapi, unimplemented, unlimited};
+use crate::{
+    Api, Rooms, Service, Settings, admin, console, mcp, openapi, unimplemented, unlimited,
+};
 
 /// The path of the page for people.
 const START: &str = "/";
@@ -96,7 +98,7 @@ fn known_paths() -> Arc<[&'static str]> {
         .flatten()
         .map(|(path, _)| *path)
         // They are for people and for programs of sites, who do not misspell them.
-        .filter(|path| ![START, key_directory::PATH].contains(path))
+        .filter(|path| ![START, console::PATH, key_directory::PATH].contains(path))
         .collect()
 }
 
@@ -119,6 +121,7 @@ fn open_routes() -> Vec<Endpoint> {
     vec![
         // Tools of operators and browsers add parameters of their own, which mean nothing here.
         (START, get_with_query(start::start)),
+        (console::PATH, get_with_query(console::file)),
         ("/health", get_with_query(health::health)),
         ("/openapi.json", get_with_query(openapi::openapi)),
         ("/metrics", get_with_query(metrics::metrics)),

@@ -4,6 +4,7 @@ mod admin;
 mod admin_refusals;
 mod begun;
 mod budgets;
+mod console;
 mod cors;
 mod data;
 mod errors;

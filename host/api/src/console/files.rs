@@ -1,0 +1,50 @@
+//! The files of the console, embedded in the program.
+
+/// The first document, which loads the others.
+pub(super) const INDEX: &str = "index.html";
+/// The document that shows a page of others.
+pub(super) const FRAME: &str = "frame.html";
+
+/// A file below `host/api/console`.
+#[derive(Debug)]
+pub(super) struct File {
+    /// Its path in that folder, the same as below `/console/`.
+    pub(super) path: &'static str,
+    /// Its content.
+    pub(super) text: &'static str,
+}
+
+macro_rules! files {
+    ($($path:literal,)*) => {
+        &[$(File {
+            path: $path,
+            text: include_str!(concat!("../../console/", $path)),
+        },)*]
+    };
+}
+
+/// All of them.
+pub(super) const FILES: &[File] = files![
+    "api.js",
+    "app.js",
+    "console.css",
+    "frame.html",
+    "frame.js",
+    "icon.svg",
+    "index.html",
+    "pages/index.js",
+    "pages/start.js",
+    "ui.js",
+];
+
+/// The media type of a file by the end of its name; `None` if the console has no such files.
+pub(super) fn media_type(path: &str) -> Option<&'static str> {
+    let (_, ending) = path.rsplit_once('.')?;
+    match ending {
+        "js" => Some("text/javascript; charset=utf-8"),
+        "css" => Some("text/css; charset=utf-8"),
+        "html" => Some("text/html; charset=utf-8"),
+        "svg" => Some("image/svg+xml"),
+        _ => None,
+    }
+}
