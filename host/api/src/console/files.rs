@@ -25,15 +25,20 @@ macro_rules! files {
 
 /// All of them.
 pub(super) const FILES: &[File] = files![
+    "answer.js",
     "api.js",
     "app.js",
+    "code.js",
     "console.css",
+    "form.js",
     "frame.html",
     "frame.js",
     "icon.svg",
     "index.html",
+    "markdown.js",
     "pages/index.js",
-    "pages/start.js",
+    "pages/playground.js",
+    "schema.js",
     "ui.js",
 ];
 
