@@ -13,6 +13,7 @@ mod canaries;
 mod command;
 mod connection_auth;
 mod connections;
+mod console;
 mod crawl;
 mod crawl_kill;
 mod crawl_resume;

@@ -28,6 +28,13 @@ const ENDPOINTS = {
   "/transform": { data: [{ html: "<h1>Hello</h1>\n<p>Paste a page here.</p>", url: "https://example.com/" }], return_format: ["markdown", "text", "raw"] },
 };
 
+/** A request without what a link must not hold: secrets, and passwords within URLs. */
+function withoutSecrets(request, secret) {
+  const open = Object.entries(request).filter(([name]) => !secret.has(name));
+  const plain = (value) => (typeof value === "string" ? value.replaceAll(/\/\/[^/?#@\s,]*@/g, "//") : value);
+  return Object.fromEntries(open.map(([name, value]) => [name, name === "url" ? plain(value) : value]));
+}
+
 /** The request object in the address; the first one of the endpoint if there is none. */
 function given(endpoint, query) {
   const text = query.get("b");
@@ -68,10 +75,10 @@ function playground(container, context, described, endpoint) {
 
   /** The parameters of the page's address, without secrets. */
   function address(request) {
-    const secret = new Set(all.filter((one) => one.isSecret).map((one) => one.name));
-    const open = Object.entries(request).filter(([name]) => !secret.has(name));
+    // URLs of webhooks are often secrets of their receivers.
+    const secret = new Set(["webhooks", ...all.filter((one) => one.isSecret).map((one) => one.name)]);
     const left = Object.keys(request).filter((name) => secret.has(name));
-    const query = { e: endpoint, b: JSON.stringify(Object.fromEntries(open)), ...(state.view && { v: state.view }) };
+    const query = { e: endpoint, b: JSON.stringify(withoutSecrets(request, secret)), ...(state.view && { v: state.view }) };
     const isLong = query.b.length > ADDRESS_MAX;
     share.disabled = isLong;
     note.textContent = isLong ? "The request is too long for a link." : left.length > 0 ? `The link leaves out ${left.join(", ")}.` : "";
