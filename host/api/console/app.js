@@ -130,5 +130,7 @@ addEventListener("hashchange", () => {
   signIn();
   show();
 });
-addEventListener("keys", show);
+addEventListener("keys", () => {
+  if (!pages[route().name].followsKeys) show();
+});
 show();

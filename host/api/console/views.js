@@ -63,7 +63,11 @@ export function poll(work, milliseconds) {
   let timer;
   const turn = async () => {
     if (isOver) return;
-    const goes = document.hidden ? true : await work();
+    if (document.hidden) {
+      document.addEventListener("visibilitychange", turn, { once: true });
+      return;
+    }
+    const goes = await work();
     if (goes !== false && !isOver) timer = setTimeout(turn, milliseconds);
   };
   turn();

@@ -35,7 +35,7 @@ async fn files_have_their_type_their_policy_and_a_validator() {
     for (path, media_type) in [
         ("/console/app.js", "text/javascript; charset=utf-8"),
         (
-            "/v1/console/pages/index.js",
+            "/v1/console/pages/playground.js",
             "text/javascript; charset=utf-8",
         ),
         ("/console/console.css", "text/css; charset=utf-8"),
