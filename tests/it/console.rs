@@ -19,15 +19,15 @@ const UNTIL: &str = "const until = async (condition) => { \
     for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((done) => setTimeout(done, 50)); };";
 
 /// A server with its console, a site that it scrapes, and a server whose browser visits it.
-struct Stage {
-    console: TestApp,
-    site: FakeSite,
+pub(crate) struct Stage {
+    pub(crate) console: TestApp,
+    pub(crate) site: FakeSite,
     visitor: TestApp,
     browser: WatchedBrowser,
 }
 
 impl Stage {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let mut world = World::new();
         let browser = WatchedBrowser::put(&mut world);
         world.keeps_pages = false;
@@ -41,7 +41,7 @@ impl Stage {
 
     /// Opens the console, does these steps, and returns the results of those that evaluate. No step
     /// may fail, and the browser's log stays empty.
-    async fn visit(&self, steps: Vec<Value>) -> Vec<Value> {
+    pub(crate) async fn visit(&self, steps: Vec<Value>) -> Vec<Value> {
         let mut all = vec![json!({"WaitFor": "form.request"})];
         all.extend(steps);
         all.push(json!({"Evaluate": "window.wrong"}));
@@ -78,14 +78,14 @@ impl Stage {
         ]
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         self.visitor.app.close().await;
         self.browser.assert_gone().await;
     }
 }
 
 /// A step that evaluates this body of a function, which may call `until`.
-fn evaluate(body: &str) -> Value {
+pub(crate) fn evaluate(body: &str) -> Value {
     json!({"Evaluate": format!("async () => {{ {UNTIL} {body} }}")})
 }
 
