@@ -155,7 +155,8 @@ async fn a_page_is_scraped_and_read_in_every_view() {
          return missing;"
     )));
     steps.push(evaluate(
-        "const all = (storage) => Object.fromEntries(Object.entries(storage)); \
+        "await until(() => location.href.includes('tides')); \
+         const all = (storage) => Object.fromEntries(Object.entries(storage)); \
          return [all(sessionStorage), all(localStorage), document.cookie, location.href];",
     ));
     let results = stage.visit(steps).await;
@@ -233,7 +234,11 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
             evaluate(&signed_in),
             json!({"Fill": {"selector": ".parameter[data-name=headers] textarea", "value": "{\"authorization\": \"hunter2\"}"}}),
             json!({"Fill": {"selector": ".parameter[data-name=max_size] input", "value": "77"}}),
-            evaluate("return [location.hash, document.querySelector('.programs pre').textContent];"),
+            evaluate(
+                "const program = () => document.querySelector('.programs pre').textContent; \
+                 await until(() => location.hash.includes('max_size') && program().includes('max_size')); \
+                 return [location.hash, program()];",
+            ),
             evaluate(
                 "location.hash = location.hash.replace('%2Fscrape', '%2Fscrape&v=cost'); \
                  await until(() => document.querySelector('.parameter[data-name=max_size] input')?.value === '77'); \
