@@ -2,7 +2,11 @@
 //! Without a browser these tests are ignored: see `build.rs`.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use trawl_tests::{FakeSite, TestApp, WatchedBrowser, World};
 
@@ -39,31 +43,62 @@ impl Stage {
         }
     }
 
-    /// Opens the console, does these steps, and returns the results of those that evaluate. No step
-    /// may fail, and the browser's log stays empty.
+    /// Opens the console in a wide window, does these steps, and returns the results of those that
+    /// have one. No step may fail, and the browser's log stays empty.
     pub(crate) async fn visit(&self, steps: Vec<Value>) -> Vec<Value> {
+        self.visit_at(1400, steps).await
+    }
+
+    /// The same in a window of this width, in CSS pixels.
+    async fn visit_at(&self, width: u32, steps: Vec<Value>) -> Vec<Value> {
         let mut all = vec![json!({"WaitFor": "form.request"})];
         all.extend(steps);
         all.push(json!({"Evaluate": "window.wrong"}));
+        let url = format!("{}/", self.console.base);
+        let mut results = self.results(&url, width, &all).await;
+        assert_eq!(results.pop(), Some(json!([])), "the browser's log");
+        results
+    }
+
+    /// The results of the steps on a page.
+    async fn results(&self, url: &str, width: u32, steps: &[Value]) -> Vec<Value> {
         let entry = self
             .visitor
             .fine(json!({
-                "url": format!("{}/", self.console.base), "request": "browser", "return_format": "text",
-                "evaluate_on_new_document": RECORDER, "automation_scripts": {"*": all}, "request_timeout": 90,
-                "viewport": {"width": 1400, "height": 1000},
+                "url": url, "request": "browser", "return_format": "text", "request_timeout": 90,
+                "evaluate_on_new_document": RECORDER, "automation_scripts": {"*": steps},
+                "viewport": {"width": width, "height": 1000},
             }))
             .await;
         let reported = entry["metadata"]["automation_data"].as_array();
         let reported = reported.expect("the results of steps");
         let mut results = Vec::new();
         for step in reported.iter().filter(|step| step["type"].is_string()) {
-            assert!(step["error"].is_null(), "{reported:?}");
-            if step["type"] == "Evaluate" {
+            assert!(step["error"].is_null(), "{step}");
+            if step.get("result").is_some() {
                 results.push(step["result"].clone());
             }
         }
-        assert_eq!(results.pop(), Some(json!([])), "the browser's log");
         results
+    }
+
+    /// The share of the pixels of a screenshot that are pure green.
+    async fn green(&self, screenshot: &Value) -> f64 {
+        self.site.put("/shot.png", "image/png", png(screenshot));
+        let url = self
+            .site
+            .put("/shot", "text/html", "<p>A shot <img src=/shot.png>");
+        let count = "async () => { const image = document.querySelector('img'); await image.decode(); \
+            const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight).getContext('2d'); \
+            canvas.drawImage(image, 0, 0); \
+            const { data } = canvas.getImageData(0, 0, image.naturalWidth, image.naturalHeight); let green = 0; \
+            for (let at = 0; at < data.length; at += 4) \
+              if (data[at] === 0 && data[at + 1] === 255 && data[at + 2] === 0) green += 1; \
+            return green / (data.length / 4); }";
+        let results = self
+            .results(&url, 1400, &[json!({"Evaluate": count})])
+            .await;
+        results[0].as_f64().expect("a share")
     }
 
     /// Steps that add the key and send the request for a URL.
@@ -82,6 +117,17 @@ impl Stage {
         self.visitor.app.close().await;
         self.browser.assert_gone().await;
     }
+}
+
+/// The bytes of a screenshot that a step took.
+fn png(screenshot: &Value) -> Vec<u8> {
+    let text = screenshot.as_str().expect("base64");
+    STANDARD.decode(text).expect("base64")
+}
+
+/// A step that takes a screenshot of the window.
+fn screenshot() -> Value {
+    json!({"Screenshot": {"full_page": false}})
 }
 
 /// A step that evaluates this body of a function, which may call `until`.
@@ -109,7 +155,8 @@ async fn a_page_is_scraped_and_read_in_every_view() {
          return missing;"
     )));
     steps.push(evaluate(
-        "const all = (storage) => Object.fromEntries(Object.entries(storage)); \
+        "await until(() => location.href.includes('tides')); \
+         const all = (storage) => Object.fromEntries(Object.entries(storage)); \
          return [all(sessionStorage), all(localStorage), document.cookie, location.href];",
     ));
     let results = stage.visit(steps).await;
@@ -140,7 +187,8 @@ async fn a_hostile_page_in_the_frame_runs_and_loads_nothing() {
          <iframe src='{stolen}/h'></iframe><iframe srcdoc=\"<script>{run}</script>\"></iframe>\
          <object data='{stolen}/i'></object><video poster='{stolen}/j' src='{stolen}/k'></video>\
          <a href=\"javascript:{run}\">[go](javascript:alert(1))</a>\
-         <div><template shadowrootmode=open><img src='{stolen}/l'></template></div>"
+         <div><template shadowrootmode=open><img src='{stolen}/l'></template></div>\
+         <style>html {{ background: #00ff00 }}</style>"
     );
     let url = stage.site.put("/hostile", "text/html", page);
     let mut steps = stage.sent(&url);
@@ -152,6 +200,7 @@ async fn a_hostile_page_in_the_frame_runs_and_loads_nothing() {
          let inside; try { inside = document.querySelector('iframe.frame').contentDocument; } catch { inside = null; } \
          return [shown(), inside];",
     ));
+    steps.push(screenshot());
     steps.push(json!({"Click": ".answer [data-view=rendered]"}));
     steps.push(evaluate(
         "const shown = document.querySelector('.rendered'); \
@@ -160,7 +209,10 @@ async fn a_hostile_page_in_the_frame_runs_and_loads_nothing() {
     ));
     let results = stage.visit(steps).await;
     assert_eq!(results[0], json!([1, null]));
-    assert_eq!(results[1], json!([true, 0, 0]));
+    assert_eq!(results[2], json!([true, 0, 0]));
+    // It is shown with its own styles.
+    let green = stage.green(&results[1]).await;
+    assert!(green > 0.1, "{green}");
     let requests = stage.site.requests();
     let of = |path: &str| requests.iter().filter(|head| head.contains(path)).count();
     assert!(of("/hostile") > 0, "{requests:?}");
@@ -182,7 +234,11 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
             evaluate(&signed_in),
             json!({"Fill": {"selector": ".parameter[data-name=headers] textarea", "value": "{\"authorization\": \"hunter2\"}"}}),
             json!({"Fill": {"selector": ".parameter[data-name=max_size] input", "value": "77"}}),
-            evaluate("return [location.hash, document.querySelector('.programs pre').textContent];"),
+            evaluate(
+                "const program = () => document.querySelector('.programs pre').textContent; \
+                 await until(() => location.hash.includes('max_size') && program().includes('max_size')); \
+                 return [location.hash, program()];",
+            ),
             evaluate(
                 "location.hash = location.hash.replace('%2Fscrape', '%2Fscrape&v=cost'); \
                  await until(() => document.querySelector('.parameter[data-name=max_size] input')?.value === '77'); \
@@ -271,5 +327,39 @@ async fn parameters_are_found_and_tables_hold_what_is_in_view() {
     assert!(found.contains(&json!("readability")), "{found:?}");
     assert!(!found.contains(&json!("proxy")), "{found:?}");
     assert_eq!(results[2], json!([true, true, true, true]));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
+    let stage = Stage::new().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/console");
+    fs::create_dir_all(&folder).expect("a folder");
+    let page = "<title>Tides</title><h1>High tide</h1><p>At <b>noon</b>, and once more at midnight.</p>\
+        <ul><li>Harbour<li>Beach</ul><table><tr><th>Day<th>Height<tr><td>Monday<td>3.1 m</table>";
+    let url = stage.site.put("/tides", "text/html", page);
+    for theme in ["light", "dark"] {
+        for width in [390, 900, 1600] {
+            let mut steps = vec![json!({"Fill": {"selector": "#header select", "value": theme}})];
+            steps.extend(stage.sent(&url));
+            steps.push(evaluate(
+                "const colors = getComputedStyle(document.body); scrollTo(0, 0); \
+                 return [document.documentElement.scrollWidth - innerWidth, colors.backgroundColor, colors.color];",
+            ));
+            steps.push(screenshot());
+            let results = stage.visit_at(width, steps).await;
+            let beyond = results[0][0].as_i64().expect("a number");
+            assert!(beyond <= 0, "{theme} {width}: {beyond} pixels too wide");
+            let paper = if theme == "light" {
+                "rgb(255, 255, 255)"
+            } else {
+                "rgb(20, 24, 28)"
+            };
+            assert_eq!(results[0][1], paper, "{theme} {width}");
+            let file = folder.join(format!("playground-{theme}-{width}.png"));
+            fs::write(file, png(&results[1])).expect("a file");
+        }
+    }
     stage.close().await;
 }

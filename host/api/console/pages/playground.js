@@ -8,7 +8,7 @@ import { answerView } from "../answer.js";
 import { code, languages } from "../code.js";
 import { form } from "../form.js";
 import { formats, parameters } from "../schema.js";
-import { copyButton, empty, failed, h, loading, tabs } from "../ui.js";
+import { copyButton, count, empty, failed, h, loading, tabs } from "../ui.js";
 
 export const title = "Playground";
 /** The page looks after changes of keys by itself: what was typed in stays. */
@@ -18,6 +18,8 @@ export const followsKeys = true;
 const SAMPLE = "http://sample.trawl.test/";
 /** Longest address that holds a request, in characters. */
 const ADDRESS_MAX = 16_000;
+/** Longest program that is shown, in characters. */
+const PROGRAM_MAX = 100_000;
 
 /** The endpoints, and what a form holds at first. */
 const ENDPOINTS = {
@@ -61,7 +63,7 @@ export async function render(container, context) {
 /** The page for one endpoint; returns what is done when it is left. */
 function playground(container, context, described, endpoint) {
   const all = parameters(described, endpoint);
-  const state = { view: context.query.get("v") ?? undefined, aborter: undefined };
+  const state = { view: context.query.get("v") ?? undefined, aborter: undefined, timer: undefined };
   const made = form(all, given(endpoint, context.query), formats(described), () => changed());
   const answer = h("section", { class: "answer", "aria-label": "Answer" });
   const wrong = h("p", { class: "bad", role: "alert" });
@@ -85,7 +87,12 @@ function playground(container, context, described, endpoint) {
     if (isLong) delete query.b;
     return query;
   }
+  /** After a pause, since a request may be a large page. */
   function changed() {
+    clearTimeout(state.timer);
+    state.timer = setTimeout(update, 150);
+  }
+  function update() {
     const { value } = made.body();
     context.keep(address(value));
     programs(sample, endpoint, value);
@@ -154,6 +161,7 @@ function playground(container, context, described, endpoint) {
   return () => {
     removeEventListener("keys", keyed);
     document.removeEventListener("keydown", pressed);
+    clearTimeout(state.timer);
     const { aborter } = state;
     state.aborter = undefined;
     aborter?.abort();
@@ -178,7 +186,10 @@ function programs(box, endpoint, request) {
     label: language,
     make: () => {
       const text = code(language, url, request);
-      return [h("div", { class: "buttons" }, copyButton(() => text)), h("pre", { tabindex: 0 }, text)];
+      const shown = text.length > PROGRAM_MAX
+        ? h("p", { class: "note" }, `The program has ${count(text.length)} characters, which are too many to show: copy it.`)
+        : h("pre", { tabindex: 0 }, text);
+      return [h("div", { class: "buttons" }, copyButton(() => text)), shown];
     },
   })), chosen));
 }

@@ -9,7 +9,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::response::Response;
 
 use crate::http::error::ApiError;
@@ -67,10 +67,6 @@ fn response(path: &str, request: &HeaderMap) -> Result<Response, ApiError> {
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
     ] {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);

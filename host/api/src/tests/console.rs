@@ -47,7 +47,6 @@ async fn files_have_their_type_their_policy_and_a_validator() {
         assert_eq!(first.header("content-type"), media_type);
         assert_eq!(first.header("x-content-type-options"), "nosniff");
         assert_eq!(first.header("referrer-policy"), "no-referrer");
-        assert_eq!(first.header("cross-origin-opener-policy"), "same-origin");
         assert_eq!(first.header("set-cookie"), "");
         let policy = first.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
