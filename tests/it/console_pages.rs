@@ -153,7 +153,7 @@ async fn an_owner_sees_what_was_spent_and_manages_keys() {
              return [all, found];",
         ),
         step(&format!(
-            "tab('keys'); await has('1 active keys'); press('New key'); \
+            "tab('keys'); await has('1 active key.'); press('New key'); \
              await until(() => document.querySelector('dialog')); fill('Name', {name}); press('Create'); \
              await until(() => document.querySelector('dialog pre')); \
              const key = document.querySelector('dialog pre').textContent; press('Done'); \
@@ -161,7 +161,7 @@ async fn an_owner_sees_what_was_spent_and_manages_keys() {
         )),
         step(
             "open('Keys', '=1+1'); await until(() => document.querySelector('dialog')); press('Revoke'); \
-             return await has('1 active keys');",
+             return await has('1 active key.');",
         ),
         step(
             "tab('webhooks'); const none = await has('Nothing was sent', 'No event waits'); press('Show it'); \

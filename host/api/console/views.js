@@ -1,7 +1,7 @@
 // What the views of crawls, of the account and of the operator share: reading lists to their end,
 // states of a view, polling, and small pieces of a page.
 
-import { count, empty, failed, h, loading, newId } from "./ui.js";
+import { count, dialog, empty, failed, h, loading, newId } from "./ui.js";
 import { failure } from "./api.js";
 
 /** Sends a request and returns its response; throws its failure as a sentence. */
@@ -86,7 +86,7 @@ export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value ?? "–"))));
 
-/** A choice with its label: `{element, input}`. `options` are values, or pairs of value and text. */
+/** A choice with its label: `{element, input}`. `options` are values, or pairs with a text. */
 export function choice({ label, options, value, ...attributes }) {
   const id = newId("choice");
   const input = h("select", { id, ...attributes }, options.map((option) => {
@@ -135,6 +135,20 @@ export function worker(label, act, attributes = {}) {
   return [button, said];
 }
 
+/**
+ * Asks in a dialog, and calls `send()` if the person agrees. Resolves when that has ended or the
+ * dialog was closed without it; rejects if it fails.
+ */
+export const asking = (title, nodes, label, send) => new Promise((done, fail) => {
+  let isSent = false;
+  const agreed = () => {
+    isSent = true;
+    send().then(done, fail);
+  };
+  const element = dialog(title, nodes, { [label]: agreed, Cancel: () => undefined });
+  element.addEventListener("close", () => { if (!isSent) done(); });
+});
+
 /** How much of something is used, as a bar with words. */
 export function share(label, used, limit, unit = count) {
   const text = `${unit(used)} of ${limit === null ? "any" : unit(limit)}`;
@@ -147,6 +161,9 @@ export function share(label, used, limit, unit = count) {
 /** A link to the playground with this URL filled in. */
 export const inPlayground = (context, url, text = "Playground") =>
   h("a", { href: context.address("playground", { url }), onclick: (event) => event.stopPropagation() }, text);
+
+/** A number of things: `1 host`, `2 hosts`. */
+export const many = (n, thing) => `${count(n)} ${thing}${n === 1 ? "" : "s"}`;
 
 /** The words of a text that is made by a program: `host_limit` is `host limit`. */
 export const words = (name) => String(name ?? "").replaceAll("_", " ");

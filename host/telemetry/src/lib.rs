@@ -297,8 +297,8 @@ pub async fn run_upkeep() {
     }
 }
 
-/// Adds a sample of the metrics to [`history`], to be called every [`SAMPLE_PERIOD`]. Does nothing
-/// before [`start_metrics`].
+/// Adds a sample of the metrics to [`history()`], to be called every [`SAMPLE_PERIOD`]. Does
+/// nothing before [`start_metrics`].
 pub fn sample(at: Timestamp) {
     if let Some(text) = metrics_text() {
         history::add(at, &text);

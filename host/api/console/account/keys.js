@@ -1,7 +1,7 @@
 // The keys of the account: new ones, budgets, revoking.
 
-import { copyButton, count, dialog, dollars, field, h, table, time } from "../ui.js";
-import { ask, read, view, withQuery } from "../views.js";
+import { copyButton, dialog, dollars, field, h, table, time } from "../ui.js";
+import { ask, many, read, view, withQuery } from "../views.js";
 
 /** Shows a new key, once. */
 function shownKey(key) {
@@ -68,7 +68,7 @@ export function keysView(context) {
       onopen: (key) => { if (!key.revoked) change(key); } });
     rows.set([...data].sort((a, b) => Boolean(a.revoked) - Boolean(b.revoked)));
     const active = data.filter((key) => !key.revoked).length;
-    return [h("p", { class: "note" }, `${count(active)} active keys. Open one to change its budget or to revoke it.`), rows.element];
+    return [h("p", { class: "note" }, `${many(active, "active key")}. Open one to change its budget or to revoke it.`), rows.element];
   });
   return [h("div", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: create }, "New key")), said, body];
 }

@@ -1,7 +1,7 @@
 // Webhooks: the secret that signs events, what was sent last with the answers, and what waits.
 
-import { copyButton, count, dialog, duration, h, table, time } from "../ui.js";
-import { ask, facts, list, read, view, worker } from "../views.js";
+import { copyButton, count, duration, h, table, time } from "../ui.js";
+import { ask, asking, facts, list, read, view, worker } from "../views.js";
 
 /** Events that are shown. */
 const EVENTS_MAX = 5_000;
@@ -9,11 +9,9 @@ const EVENTS_MAX = 5_000;
 function secretView(context) {
   const body = h("div", { class: "buttons" });
   const show = (secret) => body.replaceChildren(h("code", { class: "break" }, secret), copyButton(() => secret));
-  const renew = () => new Promise((done, fail) => {
-    dialog("A new secret", [h("p", {}, "Events are signed with both secrets for a day, then with the new one alone.")], {
-      "Replace it": () => ask(context, "POST", "/account/webhook-secret", {}).then(({ json }) => done(show(json.webhook_secret)), fail),
-      Cancel: done,
-    });
+  const sentence = "Events are signed with both secrets for a day, then with the new one alone.";
+  const renew = () => asking("A new secret", [h("p", {}, sentence)], "Replace it", async () => {
+    show((await ask(context, "POST", "/account/webhook-secret")).json.webhook_secret);
   });
   return [
     h("h2", {}, "Signing secret"), body,

@@ -19,7 +19,7 @@ export async function entries(context, id, each, { onprogress, signal }) {
     n += response.json.length;
     onprogress(n);
     const next = response.headers.get("x-next-cursor");
-    // A crawl that runs always has a next cursor; what is stored so far ends where it does not move.
+    // A crawl that runs always has a next cursor: what is stored so far ends without entries.
     if (next === null || response.json.length === 0) return n;
     cursor = Number(next);
   }

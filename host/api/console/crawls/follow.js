@@ -12,8 +12,8 @@ const LOOKS_MAX = 5_400;
 
 /**
  * Follows a crawl until it has ended or the returned function is called. `shown` is
- * `{crawl, pages, looks, isCut}`: its state, its pages so far in order, and what each look saw of the
- * queue. `onchange(shown, hasPages)` is called after each look, `onfail(message)` if one fails.
+ * `{crawl, pages, looks, isCut}`: its state, its pages so far in order, and what each look saw of
+ * the queue. `onchange(shown, hasPages)` is called after each look, `onfail(message)` if one fails.
  */
 export function follow(context, id, onchange, onfail) {
   const path = `/crawl/${encodeURIComponent(id)}`;
@@ -52,7 +52,7 @@ export function follow(context, id, onchange, onfail) {
 /** Whether a page failed. */
 export const isFailed = (page) => page.error !== null;
 
-/** The class of a page's status: `2xx`, `4xx`, or `not fetched` for those that are not of a site. */
+/** The class of a page's status: `2xx`, `4xx`, or `not fetched` if it is not of a site. */
 export const statusClass = (page) =>
   page.status >= 520 || page.status === 0 ? "not fetched" : `${Math.floor(page.status / 100)}xx`;
 

@@ -1,7 +1,7 @@
 // The crawls of the account, newest first.
 
 import { bytes, count, dollars, empty, failed, field, h, table, time } from "../ui.js";
-import { list, poll, settled, words } from "../views.js";
+import { list, many, poll, settled, words } from "../views.js";
 
 /** Crawls that are shown. */
 const CRAWLS_MAX = 10_000;
@@ -53,7 +53,7 @@ export function show(container, context) {
       body.hidden = crawls.length === 0;
       other.replaceChildren(crawls.length === 0
         ? empty("No crawls yet. A crawl follows the links of a site and keeps its pages for 7 days.", begin()) : "");
-      said.textContent = crawls.length === 0 ? "" : `${count(found.count)} crawls; those that ended are deleted after 7 days.`;
+      said.textContent = crawls.length === 0 ? "" : `${many(found.count, "crawl")}; those that ended are deleted after 7 days.`;
       draw();
     } catch (error) {
       body.hidden = true;

@@ -1,7 +1,7 @@
 // One crawl: live curves, the site as a tree, its pages, what it skipped, its request.
 
-import { bytes, count, curve, dialog, dollars, download, duration, empty, failed, field, h, loading, tabs, time } from "../ui.js";
-import { ask, facts, worker } from "../views.js";
+import { bytes, count, curve, dollars, download, duration, empty, failed, field, h, loading, tabs, time } from "../ui.js";
+import { ask, asking, facts, worker } from "../views.js";
 import { FILES } from "./files.js";
 import { curves, follow } from "./follow.js";
 import { state } from "./list.js";
@@ -58,12 +58,8 @@ function resume(context, crawl, onresumed) {
     onresumed();
   };
   if (fields.length === 0) return go();
-  return new Promise((done, fail) => {
-    dialog("Resume the crawl", [
-      h("p", {}, "Secrets of a request are not stored. Give them once more:"),
-      fields.map(([, { element }]) => element),
-    ], { Resume: () => go().then(done, fail), Cancel: done });
-  });
+  const sentence = h("p", {}, "Secrets of a request are not stored. Give them once more:");
+  return asking("Resume the crawl", [sentence, fields.map(([, { element }]) => element)], "Resume", go);
 }
 
 /** The buttons that make files of the crawl. */

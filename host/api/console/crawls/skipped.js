@@ -41,7 +41,7 @@ function shownRows(context, rows) {
   return [h("div", { class: "fields" }, search.element, which.element), list.element];
 }
 
-/** The view: `{element, update({crawl})}`. It is read when it is first looked at, and at the end. */
+/** The view: `{element, update({crawl})}`. It is read when it is first seen, and at the end. */
 export function skippedView(context, id) {
   const body = h("div");
   let state;

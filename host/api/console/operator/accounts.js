@@ -1,7 +1,7 @@
 // Accounts for the operator: new ones, top-ups, seats, and for each its statement and its hosts.
 
 import { copyButton, count, dialog, dollars, field, h, table, tabs, time } from "../ui.js";
-import { ask, facts, read, settled, share, view, withQuery, worker } from "../views.js";
+import { ask, asking, facts, many, read, settled, share, view, withQuery, worker } from "../views.js";
 import { hostsView } from "../account/hosts.js";
 import { period } from "../account/period.js";
 import { statementView } from "../account/statement.js";
@@ -32,31 +32,23 @@ async function accounts(context) {
 function create(context, ondone) {
   const name = field({ label: "Name", maxlength: 100 });
   const paid = field({ label: "Dollars paid in", inputmode: "decimal", help: "Empty for none; $500 and more earn a bonus." });
-  return new Promise((done, fail) => {
-    const make = async () => {
-      const dollarsPaid = paid.input.value.trim();
-      const body = { name: name.input.value, ...(dollarsPaid === "" ? {} : { dollars: dollarsPaid }) };
-      const made = (await ask(context, "POST", "/admin/accounts", body)).json;
-      dialog("The first key", [
-        h("p", {}, `Only now the key of ${made.name} is shown.`),
-        h("pre", { class: "wrap", tabindex: 0 }, made.api_key),
-        copyButton(() => made.api_key),
-      ], { Done: () => undefined });
-      ondone();
-    };
-    dialog("New account", [name.element, paid.element], { Create: () => make().then(done, fail), Cancel: done });
+  return asking("New account", [name.element, paid.element], "Create", async () => {
+    const dollarsPaid = paid.input.value.trim();
+    const body = { name: name.input.value, ...(dollarsPaid === "" ? {} : { dollars: dollarsPaid }) };
+    const made = (await ask(context, "POST", "/admin/accounts", body)).json;
+    dialog("The first key", [
+      h("p", {}, `Only now the key of ${made.name} is shown.`),
+      h("pre", { class: "wrap", tabindex: 0 }, made.api_key),
+      copyButton(() => made.api_key),
+    ], { Done: () => undefined });
+    ondone();
   });
 }
-
-/** A form in a dialog: asks for values, then sends them. */
-const asked = (title, fields, label, send) => new Promise((done, fail) => {
-  dialog(title, fields.map(({ element }) => element), { [label]: () => send().then(done, fail), Cancel: done });
-});
 
 function topUp(context, path, again) {
   const paid = field({ label: "Dollars", inputmode: "decimal" });
   const id = field({ label: "Id of the payment", maxlength: 100, help: "Paid in once only, however often it is sent." });
-  return asked("Top up", [paid, id], "Pay in", async () => {
+  return asking("Top up", [paid.element, id.element], "Pay in", async () => {
     const given = id.input.value.trim();
     await ask(context, "POST", `${path}/top-ups`, { dollars: paid.input.value.trim(), ...(given === "" ? {} : { id: given }) });
     again();
@@ -65,7 +57,7 @@ function topUp(context, path, again) {
 
 function seats(context, path, again, account) {
   const n = field({ label: "Seats", type: "number", min: 0, value: String(account.subscription?.next_seats ?? 0), help: "They are charged from the balance; 0 ends the plan with its period." });
-  return asked("Seats", [n], "Set", async () => {
+  return asking("Seats", [n.element], "Set", async () => {
     await ask(context, "PUT", `${path}/seats`, { seats: Number(n.input.value) });
     again();
   });
@@ -134,7 +126,7 @@ export function accountsView(context) {
     };
     search.input.addEventListener("input", settled(draw));
     draw();
-    return [h("p", { class: "note" }, `${count(all.length)} accounts. Open one to see its money, and why its pages failed.`), search.element, rows.element];
+    return [h("p", { class: "note" }, `${many(all.length, "account")}. Open one to see its money, and why its pages failed.`), search.element, rows.element];
   });
   const named = context.query.get("account");
   if (named) open(named);

@@ -1,7 +1,7 @@
 // The last lines of the log, by the id of a request or any other text.
 
-import { count, empty, field, h, table, time } from "../ui.js";
-import { read, settled, view, withQuery } from "../views.js";
+import { empty, field, h, table, time } from "../ui.js";
+import { many, read, settled, view, withQuery } from "../views.js";
 
 /** Lines that are asked for. */
 const LINES_MAX = 10_000;
@@ -57,7 +57,7 @@ export function logView(context) {
     const rows = table(COLUMNS, { label: "Lines of the log, newest first", height: 520,
       onopen: (row) => one.replaceChildren(h("pre", { class: "wrap", tabindex: 0 }, whole(row))) });
     rows.set(data.map(parsed));
-    return [h("p", { class: "note" }, `${count(total)} lines; the server keeps the last 20,000.`), rows.element, one];
+    return [h("p", { class: "note" }, `${many(total, "line")}; the server keeps the last 20,000.`), rows.element, one];
   });
   search.input.addEventListener("input", settled(() => {
     context.keep({ tab: "log", text: search.input.value.trim() });

@@ -1,8 +1,8 @@
-// The plugins in effect: generation, calls, time and memory against their limits, traps, and why the
-// last reload failed.
+// The plugins in effect: generation, calls, time and memory against their limits, traps, and why
+// the last reload failed.
 
 import { bytes, count, duration, failed, field, h, loading, table, time } from "../ui.js";
-import { facts, poll, read, settled, share } from "../views.js";
+import { facts, many, poll, read, settled, share } from "../views.js";
 
 /** Milliseconds between two looks: a plugin author waits for his reload. */
 const PERIOD = 3_000;
@@ -71,7 +71,7 @@ export function pluginsView(context, onleave) {
       draw();
       const error = found.last_error;
       top.replaceChildren(
-        h("p", { class: "note" }, `Generation ${count(found.generation)}, ${count(plugins.length)} plugins. Numbers begin anew with each generation.`),
+        h("p", { class: "note" }, `Generation ${count(found.generation)}, ${many(plugins.length, "plugin")}. Numbers begin anew with each generation.`),
         error ? failed(`The last reload failed (${time(error.time)}), so the plugins before it stay: ${error.reason}`) : "",
       );
       const now = opened && plugins.find((plugin) => same(plugin, opened));

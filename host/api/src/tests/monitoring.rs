@@ -104,7 +104,7 @@ async fn pages_are_summed_up_by_host_with_their_failures() {
             "{error}"
         );
     }
-    let unknown = admin_request(&server, "GET", "/admin/accounts/nobody/hosts", "").await;
+    let unknown = admin_request(&server, "GET", "/admin/accounts/unknown/hosts", "").await;
     assert_eq!(unknown.status, 404);
 }
 

@@ -7,7 +7,7 @@ use trawl_model::{ContentHash, Nanodollars, SkipReason, StopReason, Terms, UrlRo
 use super::fixtures::{self, account};
 use crate::{
     AccountId, BATCH_VERB, CrawlCounts, CrawlKinds, CrawlRecord, CrawlState, CrawlStore,
-    CrawledPage, CrawlsLeft, LogPosition, PageContent, PageRange, PageRow, Progress,
+    CrawledPage, CrawlsLeft, LogPosition, LoggedPage, PageContent, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
