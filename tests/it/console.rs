@@ -50,7 +50,7 @@ impl Stage {
     }
 
     /// The same in a window of this width, in CSS pixels.
-    async fn visit_at(&self, width: u32, steps: Vec<Value>) -> Vec<Value> {
+    pub(crate) async fn visit_at(&self, width: u32, steps: Vec<Value>) -> Vec<Value> {
         let mut all = vec![json!({"WaitFor": "form.request"})];
         all.extend(steps);
         all.push(json!({"Evaluate": "window.wrong"}));
@@ -120,13 +120,13 @@ impl Stage {
 }
 
 /// The bytes of a screenshot that a step took.
-fn png(screenshot: &Value) -> Vec<u8> {
+pub(crate) fn png(screenshot: &Value) -> Vec<u8> {
     let text = screenshot.as_str().expect("base64");
     STANDARD.decode(text).expect("base64")
 }
 
 /// A step that takes a screenshot of the window.
-fn screenshot() -> Value {
+pub(crate) fn screenshot() -> Value {
     json!({"Screenshot": {"full_page": false}})
 }
 

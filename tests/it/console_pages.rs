@@ -2,11 +2,13 @@
 //! analyst, an owner and an operator do, on a site whose texts are hostile.
 //! Without a browser these tests are ignored: see `build.rs`.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::console::{Stage, evaluate};
+use super::console::{Stage, evaluate, png, screenshot};
 
 /// A text that would run, if it became markup, and that a spreadsheet would calculate.
 const HOSTILE: &str =
@@ -36,7 +38,7 @@ fn step(body: &str) -> Value {
 /// A step that signs in with an account's key and the operator's, and opens a page.
 fn signed_in(stage: &Stage, page: &str) -> Value {
     let admin = stage.console.app.unused_admin_key();
-    let admin = admin.expect("a first start");
+    let admin = admin.expect("a first start").expose();
     let key = stage.console.key.as_str();
     step(&format!(
         "location.hash = 'key={key}&admin={admin}&page={page}'; \
@@ -296,5 +298,69 @@ async fn a_crawl_that_runs_is_stopped() {
     assert_eq!(results[1], json!([[], []]));
     let ended = stage.console.crawl_ended(id, Duration::from_secs(10)).await;
     assert_eq!(ended["stop_reason"], "cancelled");
+    stage.close().await;
+}
+
+/// Leaves a picture of each page at three widths in both themes in `target/tmp/console`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn pages_fit_narrow_and_wide_windows_in_both_themes() {
+    let _by_another_test = trawl_telemetry::start_metrics();
+    let stage = Stage::new().await;
+    let seed = site(&stage);
+    let request = json!({"url": seed, "request": "http", "return_format": "markdown", "run_in_background": true});
+    let begun = stage.console.post("/crawl", &[], &request).await.json();
+    let id = begun["id"].as_str().expect("an id");
+    stage.console.crawl_ended(id, Duration::from_secs(30)).await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/console");
+    fs::create_dir_all(&folder).expect("a folder");
+    let pages = [
+        ("crawls", "#/crawls".to_owned(), "1 crawl;"),
+        ("crawls-new", "#/crawls?new=1".to_owned(), "Seed URL"),
+        (
+            "crawls-live",
+            format!("#/crawls?id={id}"),
+            "Pages per second",
+        ),
+        ("crawls-tree", format!("#/crawls?id={id}&tab=tree"), "docs"),
+        (
+            "account",
+            "#/account?tab=spending".to_owned(),
+            "Most frequent reason",
+        ),
+        ("operator", "#/operator".to_owned(), "Memory by kind"),
+        (
+            "operator-plugins",
+            "#/operator?tab=plugins".to_owned(),
+            "Generation 1",
+        ),
+    ];
+    for theme in ["light", "dark"] {
+        for width in [390, 900, 1600] {
+            let mut steps = vec![
+                signed_in(&stage, "account"),
+                json!({"Fill": {"selector": "#header select", "value": theme}}),
+            ];
+            for (_, address, word) in &pages {
+                steps.push(step(&format!(
+                    "location.hash = '{address}'; const missing = await has('{word}'); scrollTo(0, 0); \
+                     return [missing, document.documentElement.scrollWidth - innerWidth];"
+                )));
+                steps.push(screenshot());
+            }
+            let results = stage.visit_at(width, steps).await;
+            for (n, (name, _, _)) in pages.iter().enumerate() {
+                let (seen, picture) = (&results[1 + 2 * n], &results[2 + 2 * n]);
+                assert_eq!(seen[0], json!([]), "{name} {theme} {width}");
+                let beyond = seen[1].as_i64().expect("a number");
+                assert!(
+                    beyond <= 0,
+                    "{name} {theme} {width}: {beyond} pixels too wide"
+                );
+                let file = folder.join(format!("{name}-{theme}-{width}.png"));
+                fs::write(file, png(picture)).expect("a file");
+            }
+        }
+    }
     stage.close().await;
 }
