@@ -1,5 +1,6 @@
 //! `GET /admin/history`: metrics of the last day.
 
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -7,10 +8,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use trawl_telemetry::{History, SAMPLE_PERIOD, SAMPLES_MAX, Series};
 
+use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::params::{Query, Unsigned};
-use crate::status::metrics::absent;
+use crate::status::metrics::{absent, sample_metrics};
 
 /// How much of the history.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -100,6 +102,7 @@ impl From<History> for HistoryView {
     security(("admin" = []))
 )]
 pub(super) async fn history(
+    State(api): State<Api>,
     Query(query): Query<HistoryQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -112,8 +115,12 @@ pub(super) async fn history(
         Some(minutes) => minutes as usize,
         None => SAMPLES_MAX,
     };
-    let history = trawl_telemetry::history(n_samples);
-    // The first sample is taken when the server starts.
+    let mut history = trawl_telemetry::history(n_samples);
+    if history.times.is_empty() {
+        // The server has just started.
+        sample_metrics(&api.rooms).await;
+        history = trawl_telemetry::history(n_samples);
+    }
     if history.times.is_empty() {
         return Err(absent());
     }
