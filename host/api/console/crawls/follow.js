@@ -7,18 +7,21 @@ import { ask, poll, read, withQuery } from "../views.js";
 const PERIOD = 2_000;
 /** Pages that are read at once, and that are kept in the tab. */
 const [AT_ONCE, PAGES_MAX] = [10_000, 500_000];
+/** Looks in a row that may fail: a server may be busy for a while. */
+const FAILURES_MAX = 3;
 /** Looks that are kept for the curves of the queue: three hours. */
 const LOOKS_MAX = 5_400;
 
 /**
  * Follows a crawl until it has ended or the returned function is called. `shown` is
  * `{crawl, pages, looks, isCut}`: its state, its pages so far in order, and what each look saw of
- * the queue. `onchange(shown, hasPages)` is called after each look, `onfail(message)` if one fails.
+ * the queue. `onchange(shown, hasPages)` is called after each look, `onfail(message)` if some in a row
+ * fail.
  */
 export function follow(context, id, onchange, onfail) {
   const path = `/crawl/${encodeURIComponent(id)}`;
   const shown = { crawl: undefined, pages: [], looks: [], isCut: false };
-  let cursor = 0;
+  let [cursor, failures] = [0, 0];
 
   /** The pages since the last look. */
   async function more() {
@@ -42,9 +45,12 @@ export function follow(context, id, onchange, onfail) {
       if (urls && shown.looks.length < LOOKS_MAX) shown.looks.push([Date.now(), urls.waiting, urls.in_flight]);
       onchange(shown, await more());
     } catch (error) {
+      failures += 1;
+      if (failures < FAILURES_MAX && shown.crawl !== undefined) return true;
       onfail(error.message);
       return false;
     }
+    failures = 0;
     return shown.crawl.state !== "ended";
   }, PERIOD);
 }
