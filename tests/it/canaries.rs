@@ -297,7 +297,7 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
     }
     for id in &ids {
         stage.end_of(id).await;
-        for path in ["", "/pages", "/skipped"] {
+        for path in ["", "/pages", "/log", "/skipped"] {
             stage.get(&format!("/crawl/{id}{path}")).await;
         }
     }
@@ -327,6 +327,8 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
         "/account/statement?format=csv",
         "/account/keys",
         "/account/usage?by=key",
+        "/account/hosts",
+        "/account/deliveries",
         "/crawl",
         "/plugins",
         "/health",
@@ -346,6 +348,10 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
         "/admin/usage?by=key",
         "/providers",
         "/admin/accounts/caller/statement",
+        "/admin/accounts/caller/hosts",
+        "/admin/history",
+        "/admin/plugins",
+        "/admin/logs?text=request_id&limit=10000",
     ] {
         let answer = operator.get(path).await;
         assert_eq!(answer.status, 200, "{path}");

@@ -13,6 +13,8 @@ mod canaries;
 mod command;
 mod connection_auth;
 mod connections;
+mod console;
+mod console_pages;
 mod crawl;
 mod crawl_kill;
 mod crawl_resume;

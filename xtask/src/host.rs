@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::{Context, anyhow};
 
-use crate::{browser, guests, workspace};
+use crate::{browser, console, guests, workspace};
 
 /// How the server is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,9 @@ impl Profile {
 /// The package with the server's program.
 const SERVER: &str = "trawl";
 
+/// The data directory of a server that is started here.
+const DATA: &str = "data";
+
 /// Builds plugins and server side by side: neither keeps two cores busy to its end.
 pub(crate) fn build(profile: Profile) -> anyhow::Result<()> {
     beside_plugins(|| profile.build(&[SERVER]))
@@ -77,10 +80,15 @@ pub(crate) fn beside_plugins(work: impl FnOnce() -> anyhow::Result<()>) -> anyho
 pub(crate) fn serve(arguments: &[String]) -> anyhow::Result<()> {
     browser::ensure();
     build(Profile::Dev)?;
-    let mut command = Command::new(Profile::Dev.program(SERVER));
+    let server = Profile::Dev.program(SERVER);
+    // The server serves without it, too.
+    if let Err(error) = console::print_link(&server, DATA, arguments) {
+        eprintln!("serve: there is no link to the console: {error:#}");
+    }
+    let mut command = Command::new(server);
     command
         .current_dir(workspace::root())
-        .args(["serve", "--data", "data", "--plugins", "plugins.toml"])
+        .args(["serve", "--data", DATA, "--plugins", "plugins.toml"])
         .args(arguments);
     let error = command.exec();
     Err(anyhow!(error).context(format!("cannot start `{}`", workspace::in_words(&command))))

@@ -4,6 +4,7 @@ mod apps;
 mod browser;
 mod checks;
 mod clients;
+mod console;
 mod fuzzing;
 mod guests;
 mod host;
@@ -62,7 +63,7 @@ enum Chore {
     /// Install the judges of the conformance tests into target/conformance: packages of Python and
     /// data of the standards (needs Python)
     Judges,
-    /// Build everything and serve on this machine, data in ./data
+    /// Build everything and serve on this machine, data in ./data; prints a link to the console
     Serve {
         /// Further arguments of `trawl serve`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

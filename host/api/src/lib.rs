@@ -7,6 +7,7 @@
 
 mod account;
 mod admin;
+mod console;
 mod crawls;
 mod data;
 mod http;
@@ -31,6 +32,7 @@ pub use router::router;
 pub use service::{
     Health, KeyDirectory, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot,
 };
+pub use status::metrics::sample_metrics;
 
 /// State that every handler receives.
 #[derive(Clone)]

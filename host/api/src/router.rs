@@ -12,8 +12,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
-use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{batch, crawl, links, list, map, skipped, stored_pages};
+use crate::account::{credits, deliveries, details, hosts, keys, notices, statement, usage};
+use crate::crawls::{batch, crawl, links, list, log, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
@@ -28,7 +28,9 @@ use crate::http::{auth, cors, drain, error, observe, problem};
 use crate::pages::{fetch, scrape, screenshot, search, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, key_directory, metrics, plugins, providers, start};
-use crate::{Api, Rooms, Service, Settings, admin, mcp, openapi, unimplemented, unlimited};
+use crate::{
+    Api, Rooms, Service, Settings, admin, console, mcp, openapi, unimplemented, unlimited,
+};
 
 /// The path of the page for people.
 const START: &str = "/";
@@ -96,7 +98,7 @@ fn known_paths() -> Arc<[&'static str]> {
         .flatten()
         .map(|(path, _)| *path)
         // They are for people and for programs of sites, who do not misspell them.
-        .filter(|path| ![START, key_directory::PATH].contains(path))
+        .filter(|path| ![START, console::PATH, key_directory::PATH].contains(path))
         .collect()
 }
 
@@ -119,6 +121,7 @@ fn open_routes() -> Vec<Endpoint> {
     vec![
         // Tools of operators and browsers add parameters of their own, which mean nothing here.
         (START, get_with_query(start::start)),
+        (console::PATH, get_with_query(console::file)),
         ("/health", get_with_query(health::health)),
         ("/openapi.json", get_with_query(openapi::openapi)),
         ("/metrics", get_with_query(metrics::metrics)),
@@ -161,6 +164,8 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/account", get(details::account)),
         ("/account/statement", get_with_query(statement::statement)),
         ("/account/usage", get_with_query(usage::usage)),
+        ("/account/hosts", get_with_query(hosts::hosts)),
+        ("/account/deliveries", get(deliveries::deliveries)),
         ("/account/notices", put(notices::set_notices)),
         (
             "/account/keys",
@@ -188,6 +193,7 @@ fn keyed_routes() -> Vec<Endpoint> {
             "/crawl/{id}/pages",
             get_with_query(stored_pages::stored_pages),
         ),
+        ("/crawl/{id}/log", get_with_query(log::log)),
         ("/crawl/{id}/skipped", get_with_query(skipped::skipped)),
         ("/crawl/{id}/resume", post(crawl::resume)),
         ("/batch", get_with_query(batch::list).post(batch::batch)),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use trawl_billing::AccountId;
 use trawl_model::UrlRow;
-use trawl_store::CrawlState;
+use trawl_store::{CrawlState, LoggedPage};
 
 use super::service::{CrawlError, Crawls};
 use super::stored_pages::StoredPages;
+use super::webhooks::Delivery;
 
 impl Crawls {
     /// The stored entries of a crawl after number `after`, one after the other.
@@ -43,6 +44,26 @@ impl Crawls {
             grown = recorded.wait_for(|last| *last > after) => grown.is_ok(),
             () = job.ended.cancelled() => *job.recorded.borrow() > after,
         }
+    }
+
+    /// Pages of a crawl without their content: those after number `after`, at most `count_max`.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn log(
+        &self,
+        account: &AccountId,
+        id: &str,
+        after: u64,
+        count_max: u32,
+    ) -> Result<Vec<LoggedPage>, CrawlError> {
+        self.record(account, id).await?;
+        Ok(self.parts.store.crawl_log(id, after, count_max).await?)
+    }
+
+    /// The last attempts to deliver webhook events of an account, newest first.
+    pub fn deliveries(&self, account: &AccountId) -> Vec<Delivery> {
+        self.parts.webhooks.deliveries(account)
     }
 
     /// Skipped URLs with their reasons: those after number `after`, at most `count_max`.

@@ -113,6 +113,14 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         count_max: u32,
     ) -> StoreFuture<'a, Vec<PageRow>>;
 
+    /// Pages of a crawl as lists show them, in order of completion, after `after`.
+    fn crawl_log<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<LoggedPage>>;
+
     /// What later pages of a crawl are compared with: its pages that failed or have a content, in
     /// order of completion, after `after`.
     fn crawl_contents<'a>(
@@ -411,6 +419,21 @@ impl RowBytes for CrawledPage {
         let texts = self.crawl.capacity() + self.url.capacity();
         let failure = text_bytes(self.cause.as_ref()) + text_bytes(self.error.as_ref());
         size_of::<Self>() + texts + failure
+    }
+}
+
+/// A page of one crawl as its list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedPage {
+    /// The page.
+    pub page: CrawledPage,
+    /// Bytes of its stored entry.
+    pub entry_bytes: u64,
+}
+
+impl RowBytes for LoggedPage {
+    fn bytes(&self) -> usize {
+        self.page.bytes() + size_of::<u64>()
     }
 }
 

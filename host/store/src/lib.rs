@@ -38,8 +38,8 @@ pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
 pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{
     BATCH_VERB, CrawlCounts, CrawlKinds, CrawlLeft, CrawlRecord, CrawlState, CrawlStore,
-    CrawlSummary, CrawledPage, CrawlsLeft, FoundCrawl, Interrupted, LogPosition, PageContent,
-    PageRow, Progress,
+    CrawlSummary, CrawledPage, CrawlsLeft, FoundCrawl, Interrupted, LogPosition, LoggedPage,
+    PageContent, PageRow, Progress,
 };
 pub use data_dir::{DataDir, DataDirError};
 pub use entry::{Consumed, EntryKind, LedgerEntry, OpenReserve, Posted, WAITS_FOR_HOST, Written};

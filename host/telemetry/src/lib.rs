@@ -1,5 +1,7 @@
 //! Logs and metrics of the server.
 
+mod history;
+mod lines;
 mod process;
 
 use std::fmt::Display;
@@ -13,6 +15,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::redact;
+
+pub use history::{History, SAMPLE_PERIOD, SAMPLES_MAX, Series, history};
+pub use lines::{LogLine, log_lines};
 
 /// Default log level.
 const LEVEL_DEFAULT: &str = "info";
@@ -51,7 +56,7 @@ pub enum TelemetryError {
 /// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
 /// is a level, or levels by target (`info,trawl::page=debug`). Each line is written without the
 /// secrets that [`redact::log_line`] knows, whichever crate wrote it. One that cannot be written is
-/// dropped: decision D300.
+/// dropped: decision D300. The last ones stay in memory, see [`log_lines`].
 ///
 /// # Errors
 /// [`TelemetryError`] if the filter does not parse, or on a second call.
@@ -65,7 +70,7 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
         .with_env_filter(parsed)
         // It would print to standard error, and panic where that cannot be written.
         .log_internal_errors(false)
-        .with_writer(|| Lossy(Redacted(io::stderr())));
+        .with_writer(|| Lossy(Redacted(lines::Kept(io::stderr()))));
     let started = if std::io::stderr().is_terminal() {
         logs.finish().try_init()
     } else {
@@ -192,6 +197,11 @@ const GAUGES: &[(&str, &str)] = &[
         "1, or 0 after a reload that failed: the previous plugins stay in effect",
     ),
     ("trawl_browser_tabs", "Open browser tabs"),
+    ("trawl_browser_tabs_max", "Most browser tabs at once"),
+    (
+        "trawl_page_cache_bytes",
+        "Bytes of cached pages on the disk, updated once a minute",
+    ),
     (
         "trawl_disk_free_bytes",
         "Free space of the disk with the data directory",
@@ -287,6 +297,14 @@ pub async fn run_upkeep() {
     }
 }
 
+/// Adds a sample of the metrics to [`history()`], to be called every [`SAMPLE_PERIOD`]. Does
+/// nothing before [`start_metrics`].
+pub fn sample(at: Timestamp) {
+    if let Some(text) = metrics_text() {
+        history::add(at, &text);
+    }
+}
+
 /// All metrics in the text format of Prometheus; `None` before [`start_metrics`].
 pub fn metrics_text() -> Option<String> {
     let metrics = METRICS.get()?;
@@ -315,6 +333,12 @@ mod tests {
         assert!(text.contains(&build), "{text}");
         assert!(text.contains("\nprocess_open_fds "), "{text}");
         assert!(start_metrics().is_err());
+        sample(Timestamp(1));
+        let sampled = history(SAMPLES_MAX);
+        assert_eq!(sampled.times, [Timestamp(1)]);
+        let mut series = sampled.series.iter();
+        let memory = series.find(|series| series.metric == "process_resident_memory_bytes");
+        assert!(memory.is_some_and(|memory| memory.values[0] > 0.0));
     }
 
     #[test]

@@ -108,6 +108,20 @@ async fn accounts_money_prices_and_keys_from_the_first_start() {
     assert!(
         of_alice["bytes"].as_u64().unwrap() > 0 && of_alice["cpu_seconds"].as_f64().unwrap() > 0.0
     );
+    let hosts = shown(&admin, "/admin/accounts/alice/hosts").await;
+    let host = &hosts["hosts"][0];
+    assert_eq!(
+        (&hosts["n_hosts"], &host["pages"], &host["failed_pages"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    assert_eq!(nanodollars(&host["total_cost"]), charged);
+    assert_eq!(alice.get("/account/hosts").await.json(), hosts);
+    let plugins = shown(&admin, "/admin/plugins").await;
+    assert_eq!(plugins["generation"], 1);
+    let history = shown(&admin, "/admin/history").await;
+    let mut series = history["series"].as_array().unwrap().iter();
+    let memory = series.find(|one| one["metric"] == "process_resident_memory_bytes");
+    assert!(memory.unwrap()["values"][0].as_f64().unwrap() > 1e6);
     assert_eq!(
         (&of_alice["top_ups"], &of_alice["seats"]),
         (&json!(500.0), &json!(40.0))

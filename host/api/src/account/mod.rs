@@ -1,7 +1,9 @@
 //! The account of the key: its details, balance, alerts and statement.
 
 pub(crate) mod credits;
+pub(crate) mod deliveries;
 pub(crate) mod details;
+pub(crate) mod hosts;
 pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod notices;

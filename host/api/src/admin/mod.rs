@@ -2,8 +2,12 @@
 //! request, as the command line does.
 
 mod accounts;
+mod history;
+mod hosts;
 mod keys;
+mod logs;
 mod money;
+mod plugins;
 mod prices;
 mod seats;
 
@@ -33,6 +37,10 @@ use crate::http::methods::{Endpoint, delete, get, get_with_query, post, put};
     seats::resume,
     prices::prices,
     prices::history,
+    hosts::hosts,
+    history::history,
+    logs::logs,
+    plugins::plugins,
 ))]
 pub(crate) struct Operators;
 
@@ -69,6 +77,10 @@ pub(crate) fn routes() -> Vec<Endpoint> {
             "/admin/accounts/{account}/statement",
             get_with_query(money::statement),
         ),
+        (
+            "/admin/accounts/{account}/hosts",
+            get_with_query(hosts::hosts),
+        ),
         ("/admin/accounts/{account}/seats", put(seats::set)),
         (
             "/admin/accounts/{account}/seats/suspend",
@@ -82,5 +94,8 @@ pub(crate) fn routes() -> Vec<Endpoint> {
         ("/admin/prices/history", get(prices::history)),
         ("/admin/usage", get_with_query(money::usage)),
         ("/admin/verify", get(money::verify)),
+        ("/admin/history", get_with_query(history::history)),
+        ("/admin/logs", get_with_query(logs::logs)),
+        ("/admin/plugins", get(plugins::plugins)),
     ]
 }

@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod crawl;
 pub(crate) mod links;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod map;
 mod named;
 pub(crate) mod skipped;

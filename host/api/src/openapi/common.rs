@@ -13,8 +13,9 @@ const LINES: &str = "application/jsonl";
 /// Schemas whose forms may overlap, since they have no discriminator.
 const OVERLAPPING: [&str; 4] = ["Row", "Provider", "MapLine", "SearchAnswer"];
 /// Schemas of responses that are lists, or may be one.
-const LISTS: [&str; 5] = [
+const LISTS: [&str; 6] = [
     "PageEntry",
+    "LoggedPage",
     "CrawlAnswer",
     "Skipped",
     "MapLine",

@@ -19,8 +19,8 @@ use tokio::sync::Mutex;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{batch, crawl, links, list, map, skipped, stored_pages};
+use crate::account::{credits, deliveries, details, hosts, keys, notices, statement, usage};
+use crate::crawls::{batch, crawl, links, list, log, map, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -54,6 +54,7 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
         crawl::show,
         crawl::stop,
         stored_pages::stored_pages,
+        log::log,
         skipped::skipped,
         crawl::resume,
         batch::batch,
@@ -74,6 +75,8 @@ use crate::{Api, Service, admin, unimplemented, unlimited};
         details::account,
         statement::statement,
         usage::usage,
+        hosts::hosts,
+        deliveries::deliveries,
         notices::set_notices,
         keys::list,
         keys::create,

@@ -147,7 +147,7 @@ struct PluginsHealth {
 
 /// The loaded plugins.
 #[derive(Serialize, ToSchema)]
-pub(super) struct PluginList {
+pub(crate) struct PluginList {
     /// How often plugins were loaded.
     generation: u64,
     /// The plugins, in the order of the manifest.

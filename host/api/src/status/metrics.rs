@@ -8,11 +8,12 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
 use trawl_crawl::Crawls;
+use trawl_model::clock::Clock;
 use trawl_model::memory::MemoryBudget;
 
-use crate::Api;
 use crate::http::auth;
 use crate::http::error::ApiError;
+use crate::{Api, Rooms};
 
 /// Headers that a reverse proxy adds: the peer is then the proxy, not the client.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
@@ -39,11 +40,7 @@ pub(crate) async fn metrics(
             auth::KeyAccess::Operator,
         ));
     }
-    record_memory(&api.rooms.memory);
-    record_crawls(&api.rooms.crawls).await;
-    let absent = || {
-        ApiError::NotImplemented("this server does not offer metrics: ask its operator".to_owned())
-    };
+    record(&api.rooms).await;
     let text = trawl_telemetry::metrics_text().ok_or_else(absent)?;
     Ok((
         [(
@@ -53,6 +50,24 @@ pub(crate) async fn metrics(
         text,
     )
         .into_response())
+}
+
+/// The refusal of a server without metrics.
+pub(crate) fn absent() -> ApiError {
+    ApiError::NotImplemented("this server does not offer metrics: ask its operator".to_owned())
+}
+
+/// Takes a sample of the metrics, for `GET /admin/history`. To be called every
+/// [`trawl_telemetry::SAMPLE_PERIOD`].
+pub async fn sample_metrics(rooms: &Rooms) {
+    record(rooms).await;
+    trawl_telemetry::sample(Clock::wall().now());
+}
+
+/// Sets the gauges that are read when they are asked for.
+async fn record(rooms: &Rooms) {
+    record_memory(&rooms.memory);
+    record_crawls(&rooms.crawls).await;
 }
 
 /// Sets the gauges of the memory budget. It changes with every page, so it is read when it is

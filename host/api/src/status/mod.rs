@@ -7,3 +7,5 @@ pub(crate) mod metrics;
 pub(crate) mod plugins;
 pub(crate) mod providers;
 pub(crate) mod start;
+
+pub(crate) use documented::PluginList;

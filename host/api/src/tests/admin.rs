@@ -33,7 +33,7 @@ pub(super) async fn admin_ok(server: &TestServer, method: &str, path: &str, body
     response.json()
 }
 
-const ROUTES: [(&str, &str); 21] = [
+const ROUTES: [(&str, &str); 25] = [
     ("GET", "/admin/accounts"),
     ("POST", "/admin/accounts"),
     ("GET", "/admin/accounts/test"),
@@ -53,6 +53,10 @@ const ROUTES: [(&str, &str); 21] = [
     ("GET", "/admin/prices/history"),
     ("GET", "/admin/usage"),
     ("GET", "/admin/verify"),
+    ("GET", "/admin/accounts/test/hosts"),
+    ("GET", "/admin/history"),
+    ("GET", "/admin/logs"),
+    ("GET", "/admin/plugins"),
     ("GET", "/v1/admin/accounts"),
     ("POST", "/v1/admin/accounts"),
 ];

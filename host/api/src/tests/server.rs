@@ -504,6 +504,10 @@ impl FakeService {
         router(service, self.rooms.clone(), settings)
     }
 
+    pub(super) fn rooms(&self) -> &Rooms {
+        &self.rooms
+    }
+
     pub(super) fn billing(&self) -> &Billing {
         &self.rooms.billing
     }

@@ -22,6 +22,7 @@ use trawl_store::{
     AccountId, BatchSize, Busy, Channel, DeliveryFailure, OutboxRow, SigningSecrets, StoreError,
 };
 
+use super::deliveries::{Answer, Delivery};
 use super::outbox::{AGE_MAX, Webhooks, log_dropped};
 use super::sign::{signature, standard_signature};
 
@@ -46,6 +47,8 @@ const BATCH: BatchSize = BatchSize {
 const REQUESTS_MAX: usize = 4;
 /// Most bytes of a response that are read before the connection is closed.
 const RESPONSE_BYTES_MAX: u64 = 8 * 1024;
+/// Most bytes of a response that are remembered.
+const ANSWER_BYTES_MAX: usize = 1024;
 /// Backoff after the first failure of a destination; it doubles with each further one.
 const BACKOFF_FIRST: Duration = Duration::from_secs(5);
 /// Longest backoff.
@@ -258,16 +261,23 @@ impl Webhooks {
 
     async fn send(&self, egress: &Egress, mut row: OutboxRow) -> (OutboxRow, Result<(), String>) {
         let trace = self.traces.of(&row.id);
+        let (at, started) = (self.clock.now(), Instant::now());
         let sent = async {
             let secrets = self
                 .secrets(&row.account)
                 .await
                 .map_err(|error| error.to_string())?;
-            post(egress, &mut row, &secrets, self.clock.now()).await
+            post(egress, &mut row, &secrets, at).await
         };
         let sent = timeout(ANSWER_TIME_MAX, traced(trace, sent)).await;
         let sent = sent.unwrap_or_else(|_| Err("timed out".to_owned()));
-        (row, sent)
+        let delivery = Delivery::new(&row, (at, started.elapsed()), &sent);
+        self.deliveries.note(&row.account, delivery);
+        let acknowledged = sent.and_then(|answer| match answer.status {
+            status if status.is_success() => Ok(()),
+            status => Err(format!("the receiver responded with {status}")),
+        });
+        (row, acknowledged)
     }
 }
 
@@ -283,13 +293,13 @@ fn busy_with<'a>(channels: impl Iterator<Item = &'a Channel>, n_channels: usize)
     Busy { channels, accounts }
 }
 
-/// Sends one event, whose body it takes. Redirects are not followed and count as failures.
+/// Sends one event, whose body it takes, and returns the answer. Redirects are not followed.
 async fn post(
     egress: &Egress,
     row: &mut OutboxRow,
     secrets: &SigningSecrets,
     at: Timestamp,
-) -> Result<(), String> {
+) -> Result<Answer, String> {
     let url = Url::parse(&row.destination).map_err(|error| error.to_string())?;
     let authorization = basic_authorization(&url);
     let mut request = reqwest::Request::new(Method::POST, without_userinfo(url));
@@ -310,16 +320,18 @@ async fn post(
     let reply = egress.send(request, &Route::default()).await;
     let mut reply = reply.map_err(|error| error.to_string())?;
     // A small response is read to its end, so that the connection can be reused.
+    let mut body = Vec::new();
     while reply.body_bytes() < RESPONSE_BYTES_MAX {
         match reply.chunk().await {
-            Ok(Some(_)) => {}
+            Ok(Some(chunk)) => {
+                let left = ANSWER_BYTES_MAX - body.len();
+                body.extend_from_slice(&chunk[..chunk.len().min(left)]);
+            }
             Ok(None) | Err(_) => break,
         }
     }
-    match reply.status() {
-        status if status.is_success() => Ok(()),
-        status => Err(format!("the receiver responded with {status}")),
-    }
+    let status = reply.status();
+    Ok(Answer { status, body })
 }
 
 /// The delay before a destination is tried again, by the failed attempts before, with jitter.

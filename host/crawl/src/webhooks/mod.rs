@@ -9,6 +9,7 @@
 //! Any 2xx acknowledges the event; everything else is retried with backoff.
 
 mod deliver;
+mod deliveries;
 mod event;
 mod kind;
 mod outbox;
@@ -18,6 +19,7 @@ mod tests;
 mod traces;
 
 pub use deliver::ANSWER_TIME_MAX;
+pub use deliveries::Delivery;
 pub use event::{CONTENT_BYTES_MAX, EndedCrawl, Event, FoundPage};
 pub use kind::{EventField, EventKind, FieldType};
 pub use outbox::{

@@ -11,6 +11,7 @@ use trawl_model::TraceContext;
 use trawl_model::clock::Clock;
 use trawl_store::{AccountId, OutboxRow, SigningSecrets, Store, StoreError};
 
+use super::deliveries::{Deliveries, Delivery};
 use super::event::Event;
 use super::traces::Traces;
 
@@ -74,6 +75,8 @@ pub struct Webhooks {
     pub(super) waiting: AtomicU64,
     /// Traces of crawls whose events carry them.
     pub(super) traces: Traces,
+    /// What was sent last.
+    pub(super) deliveries: Deliveries,
 }
 
 impl Webhooks {
@@ -86,6 +89,7 @@ impl Webhooks {
             wake: Notify::new(),
             waiting: AtomicU64::new(0),
             traces: Traces::default(),
+            deliveries: Deliveries::default(),
         })
     }
 
@@ -131,6 +135,11 @@ impl Webhooks {
     /// Events of one account that may wait.
     pub fn limits(&self) -> WebhookLimits {
         self.limits
+    }
+
+    /// The last attempts to deliver events of an account, newest first.
+    pub fn deliveries(&self, account: &AccountId) -> Vec<Delivery> {
+        self.deliveries.of(account)
     }
 
     /// The limit that an account has reached.

@@ -284,6 +284,12 @@ async fn an_event_is_signed_and_delivered() {
     let body: Value = serde_json::from_str(&received.body).expect("JSON");
     assert_eq!(body["content"], "page 1");
     assert_eq!(receiver.received().len(), 1);
+    let [delivery] = &world.hooks.deliveries(&account())[..] else {
+        panic!("one delivery");
+    };
+    assert_eq!((delivery.status, delivery.attempt), (Some(204), 1));
+    assert_eq!((delivery.id.as_str(), delivery.at), ("c1:1:on_find", now));
+    assert_eq!(delivery.error, None);
     world.end().await;
 }
 

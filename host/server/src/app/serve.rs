@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use axum::Router;
 use tokio::net::TcpListener;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use trawl_api::Service;
@@ -31,6 +32,7 @@ impl App {
         let last = self.crawls.interrupt().await;
         let last = last.context("cannot read the crawls of the last run of the server")?;
         self.spawn_until_stop(trawl_telemetry::run_upkeep());
+        self.spawn_until_stop(Arc::clone(&self).sample_metrics());
         let crawls = self.crawls.clone();
         self.tasks.spawn(async move { crawls.recover(last).await });
         let crawls = self.crawls.clone();
@@ -54,6 +56,21 @@ impl App {
         self.billing.renew_due().await;
         let billing = self.billing.clone();
         self.spawn_until_stop(async move { billing.renew_periodically().await });
+    }
+
+    /// Samples the metrics for the operator; runs until it is dropped.
+    async fn sample_metrics(self: Arc<Self>) {
+        let rooms = self.rooms();
+        let tabs = settings::browser(&self.config).map_or(0, |browser| browser.tabs_max);
+        metrics::gauge!("trawl_browser_tabs_max").set(tabs as f64);
+        let mut period = tokio::time::interval(trawl_telemetry::SAMPLE_PERIOD);
+        period.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            period.tick().await;
+            let cached = self.page_cache.as_ref().map_or(0, |cache| cache.bytes());
+            metrics::gauge!("trawl_page_cache_bytes").set(cached as f64);
+            trawl_api::sample_metrics(&rooms).await;
+        }
     }
 
     /// Runs a task that is cancelled when the server stops.

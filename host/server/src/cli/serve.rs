@@ -180,6 +180,7 @@ fn greeting(it: &Greeting<'_>) -> String {
             key.expose()
         );
     }
+    text += &console(address, it.key);
     let shown = it.key.map_or("$TRAWL_KEY", Secret::expose);
     let with = match it.key {
         Some(_) => "",
@@ -191,6 +192,18 @@ fn greeting(it: &Greeting<'_>) -> String {
          -d '{{\"url\":\"http://{SAMPLE_HOST}/\",\"return_format\":\"markdown\"}}'\n"
     );
     text
+}
+
+/// The paragraph about the console. With a new key it is a link that signs the browser in; what
+/// follows `#` is not sent to any server, and the console takes it out of the browser's address.
+fn console(address: SocketAddr, key: Option<&Secret>) -> String {
+    match key {
+        Some(key) => format!(
+            "\nThe console, signed in:\n\n    http://{address}/#key={}\n",
+            key.expose()
+        ),
+        None => format!("\nThe console, which asks for a key:\n\n    http://{address}/\n"),
+    }
 }
 
 /// The word as a shell reads it.
@@ -264,6 +277,7 @@ mod tests {
             r#"    curl -s http://127.0.0.1:8700/scrape -H "Authorization: Bearer $TRAWL_KEY" "#;
         assert!(text.contains(curl), "{text}");
         assert!(!text.contains("admin"), "{text}");
+        assert!(text.contains("\n    http://127.0.0.1:8700/\n"), "{text}");
         let text = greeting(&again("[::]:8700", Path::new(DATA_DEFAULT), "default"));
         assert!(text.contains("    target/release/trawl account key create default\n"));
         assert!(text.contains("curl -s http://[::1]:8700/scrape"));
@@ -279,6 +293,8 @@ mod tests {
         });
         assert_eq!(text.matches("\n    tr_one\n").count(), 1);
         assert_eq!(text.matches("\n    tra_two\n").count(), 1);
+        assert!(text.contains("\n    http://127.0.0.1:1/#key=tr_one\n"));
+        assert_eq!(text.matches("tra_two").count(), 1, "not in the link");
         assert!(text.contains("\"Authorization: Bearer tr_one\""), "{text}");
     }
 }

@@ -7,7 +7,7 @@ use trawl_model::{ContentHash, Nanodollars, SkipReason, StopReason, Terms, UrlRo
 use super::fixtures::{self, account};
 use crate::{
     AccountId, BATCH_VERB, CrawlCounts, CrawlKinds, CrawlRecord, CrawlState, CrawlStore,
-    CrawledPage, CrawlsLeft, LogPosition, PageContent, PageRange, PageRow, Progress,
+    CrawledPage, CrawlsLeft, LogPosition, LoggedPage, PageContent, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
@@ -412,7 +412,17 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
         cost: Nanodollars(3),
         at: Some(Timestamp(100)),
     };
-    assert_eq!(failed.rows, [expected]);
+    assert_eq!(failed.rows, [expected.clone()]);
+    let log = store.crawl_log("c1", 1, 1).await.expect("one");
+    let logged = LoggedPage {
+        page: expected,
+        entry_bytes: 1,
+    };
+    assert_eq!(log, [logged]);
+    let log = store.crawl_log("c2", 0, 9).await.expect("pages");
+    let seqs: Vec<u64> = log.iter().map(|logged| logged.page.seq).collect();
+    assert_eq!(seqs, [1, 2, 3]);
+    assert_eq!(store.crawl_log("none", 0, 9).await.expect("none"), []);
 
     let crawls = store
         .crawl_rows(&id, CrawlKinds::All, range(1, 1))

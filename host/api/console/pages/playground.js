@@ -1,0 +1,195 @@
+// The playground: one request, made with a form, and its answer in views.
+//
+// Its address has the request: `e` the endpoint, `b` the request object as JSON, `v` the view. Keys
+// and what a request keeps secret are not in it, and an address alone sends nothing.
+
+import { BASE, failure, openapi } from "../api.js";
+import { answerView } from "../answer.js";
+import { code, languages } from "../code.js";
+import { form } from "../form.js";
+import { formats, parameters } from "../schema.js";
+import { copyButton, count, empty, failed, h, loading, tabs } from "../ui.js";
+
+export const title = "Playground";
+/** The page looks after changes of keys by itself: what was typed in stays. */
+export const followsKeys = true;
+
+/** The built-in site that needs no network. */
+const SAMPLE = "http://sample.trawl.test/";
+/** Longest address that holds a request, in characters. */
+const ADDRESS_MAX = 16_000;
+/** Longest program that is shown, in characters. */
+const PROGRAM_MAX = 100_000;
+
+/** The endpoints, and what a form holds at first. */
+const ENDPOINTS = {
+  "/scrape": { url: SAMPLE, return_format: ["markdown", "text", "raw"], metadata: true, return_page_links: true },
+  "/screenshot": { url: SAMPLE, full_page: false },
+  "/links": { url: SAMPLE, limit: 1 },
+  "/map": { url: SAMPLE, limit: 100 },
+  "/transform": { data: [{ html: "<h1>Hello</h1>\n<p>Paste a page here.</p>", url: "https://example.com/" }], return_format: ["markdown", "text", "raw"] },
+};
+
+/** A request without what a link must not hold: secrets, and passwords within URLs. */
+function withoutSecrets(request, secret) {
+  const open = Object.entries(request).filter(([name]) => !secret.has(name));
+  const plain = (value) => (typeof value === "string" ? value.replaceAll(/\/\/[^/?#@\s,]*@/g, "//") : value);
+  return Object.fromEntries(open.map(([name, value]) => [name, name === "url" ? plain(value) : value]));
+}
+
+/** The request object in the address; the first one of the endpoint if there is none. */
+function given(endpoint, query) {
+  const text = query.get("b");
+  if (text === null) {
+    const url = query.get("url");
+    const first = ENDPOINTS[endpoint];
+    return url !== null && "url" in first ? { ...first, url } : first;
+  }
+  try {
+    const body = JSON.parse(text);
+    return body !== null && typeof body === "object" && !Array.isArray(body) ? body : ENDPOINTS[endpoint];
+  } catch {
+    return ENDPOINTS[endpoint];
+  }
+}
+
+export async function render(container, context) {
+  container.append(loading("Reading the interface…"));
+  const described = await openapi();
+  const endpoint = Object.hasOwn(ENDPOINTS, context.query.get("e") ?? "") ? context.query.get("e") : "/scrape";
+  return playground(container, context, described, endpoint);
+}
+
+/** The page for one endpoint; returns what is done when it is left. */
+function playground(container, context, described, endpoint) {
+  const all = parameters(described, endpoint);
+  const state = { view: context.query.get("v") ?? undefined, aborter: undefined, timer: undefined };
+  const made = form(all, given(endpoint, context.query), formats(described), () => changed());
+  const answer = h("section", { class: "answer", "aria-label": "Answer" });
+  const wrong = h("p", { class: "bad", role: "alert" });
+  const note = h("small", { role: "status" });
+  const sample = h("div", {});
+  const choose = h("select", { id: "endpoint", "aria-label": "Endpoint", onchange: () => context.open("playground", { e: choose.value }) },
+    Object.keys(ENDPOINTS).map((path) => h("option", { value: path, selected: path === endpoint }, `POST ${path}`)));
+  const send = h("button", { type: "submit", class: "primary", title: "Ctrl+Enter" }, "Send");
+  const stop = h("button", { type: "button", hidden: true, onclick: () => state.aborter?.abort() }, "Stop");
+  const share = copyButton(() => location.href, "Copy link");
+
+  /** The parameters of the page's address, without secrets. */
+  function address(request) {
+    // URLs of webhooks are often secrets of their receivers.
+    const secret = new Set(["webhooks", ...all.filter((one) => one.isSecret).map((one) => one.name)]);
+    const left = Object.keys(request).filter((name) => secret.has(name));
+    const query = { e: endpoint, b: JSON.stringify(withoutSecrets(request, secret)), ...(state.view && { v: state.view }) };
+    const isLong = query.b.length > ADDRESS_MAX;
+    share.disabled = isLong;
+    note.textContent = isLong ? "The request is too long for a link." : left.length > 0 ? `The link leaves out ${left.join(", ")}.` : "";
+    if (isLong) delete query.b;
+    return query;
+  }
+  /** After a pause, since a request may be a large page. */
+  function changed() {
+    clearTimeout(state.timer);
+    state.timer = setTimeout(update, 150);
+  }
+  function update() {
+    const { value } = made.body();
+    context.keep(address(value));
+    programs(sample, endpoint, value);
+  }
+  async function run() {
+    const { value, errors } = made.body();
+    wrong.textContent = errors.join("; ");
+    if (errors.length > 0) return;
+    if (context.key() === "") {
+      answer.replaceChildren(withoutKey(context));
+      return;
+    }
+    state.aborter?.abort();
+    const aborter = new AbortController();
+    state.aborter = aborter;
+    stop.hidden = false;
+    answer.setAttribute("aria-busy", "true");
+    answer.replaceChildren(loading("Waiting for the page…"));
+    try {
+      const response = await context.api("POST", endpoint, value, { signal: aborter.signal });
+      if (state.aborter === aborter) show(value, response);
+    } catch (error) {
+      if (state.aborter === aborter) answer.replaceChildren(empty(error.name === "AbortError" ? "Stopped." : error.message));
+    } finally {
+      if (state.aborter === aborter) {
+        answer.removeAttribute("aria-busy");
+        stop.hidden = true;
+      }
+    }
+  }
+  function show(request, response) {
+    if (!response.ok || response.json === undefined) {
+      answer.replaceChildren(failed(failure(response), run));
+      return;
+    }
+    const onchoose = (name) => {
+      state.view = name;
+      changed();
+    };
+    const open = (url) => context.open("playground", { e: "/scrape", b: JSON.stringify({ ...ENDPOINTS["/scrape"], url }) });
+    const nodes = answerView({ endpoint, request, response, chosen: state.view }, onchoose, open);
+    answer.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+  }
+  const keyed = () => {
+    if (answer.querySelector(".keyless") !== null) answer.replaceChildren(first(context));
+  };
+  const pressed = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      run();
+    } else if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) {
+      event.preventDefault();
+      made.search.focus();
+    }
+  };
+  addEventListener("keys", keyed);
+  document.addEventListener("keydown", pressed);
+  const asked = h("form", { class: "request", "aria-label": "Request", onsubmit: (event) => {
+    event.preventDefault();
+    run();
+  } }, h("div", { class: "bar" }, choose, send, stop, share, note), wrong, made.element);
+  answer.append(first(context));
+  container.replaceChildren(h("h1", {}, "Playground"), h("div", { class: "playground" },
+    h("div", {}, asked, h("details", { class: "programs", open: true }, h("summary", {}, "The same request in a program"), sample)), answer));
+  programs(sample, endpoint, made.body().value);
+  return () => {
+    removeEventListener("keys", keyed);
+    document.removeEventListener("keydown", pressed);
+    clearTimeout(state.timer);
+    const { aborter } = state;
+    state.aborter = undefined;
+    aborter?.abort();
+  };
+}
+
+/** What stands in place of an answer. */
+const first = (context) => (context.key() === ""
+  ? withoutKey(context)
+  : empty("Send the request to see what it returns. Ctrl+Enter sends it from any field, / finds a parameter."));
+
+const withoutKey = (context) => h("div", { class: "keyless" }, empty(
+  "Requests need the key of an account, which the operator of this server issues.",
+  h("button", { type: "button", class: "primary", onclick: () => context.askKey() }, "Add key")));
+
+/** Writes the request as programs, in the language that was chosen before. */
+function programs(box, endpoint, request) {
+  const chosen = box.querySelector("[aria-selected=true]")?.dataset.view;
+  const url = new URL(endpoint.slice(1), BASE).href;
+  box.replaceChildren(tabs("Language", languages.map((language) => ({
+    name: language,
+    label: language,
+    make: () => {
+      const text = code(language, url, request);
+      const shown = text.length > PROGRAM_MAX
+        ? h("p", { class: "note" }, `The program has ${count(text.length)} characters, which are too many to show: copy it.`)
+        : h("pre", { tabindex: 0 }, text);
+      return [h("div", { class: "buttons" }, copyButton(() => text)), shown];
+    },
+  })), chosen));
+}

@@ -1,0 +1,365 @@
+//! The console in a real browser: a second server opens it and does what a person would.
+//! Without a browser these tests are ignored: see `build.rs`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use trawl_tests::{FakeSite, TestApp, WatchedBrowser, World};
+
+/// Collects in `wrong` what a person would find in the browser's log.
+const RECORDER: &str = "window.wrong = []; const add = (text) => window.wrong.push(String(text));\
+    addEventListener('error', (event) => add(event.message || event.target?.src || event.target?.href), true);\
+    addEventListener('unhandledrejection', (event) => add(event.reason));\
+    addEventListener('securitypolicyviolation', (event) => add(`${event.violatedDirective} ${event.blockedURI}`));\
+    addEventListener('message', (event) => { if (event.data === 'ran') add('a script of the page ran'); });\
+    const { error } = console; console.error = (...all) => { add(all.join(' ')); error(...all); };";
+
+/// Resolves once `condition` is true, or after 10 s.
+const UNTIL: &str = "const until = async (condition) => { \
+    for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((done) => setTimeout(done, 50)); };";
+
+/// A server with its console, a site that it scrapes, and a server whose browser visits it.
+pub(crate) struct Stage {
+    pub(crate) console: TestApp,
+    pub(crate) site: FakeSite,
+    visitor: TestApp,
+    browser: WatchedBrowser,
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        let mut world = World::new();
+        let browser = WatchedBrowser::put(&mut world);
+        world.keeps_pages = false;
+        Self {
+            console: TestApp::start().await,
+            site: FakeSite::start().await,
+            visitor: TestApp::of(world).await,
+            browser,
+        }
+    }
+
+    /// Opens the console in a wide window, does these steps, and returns the results of those that
+    /// have one. No step may fail, and the browser's log stays empty.
+    pub(crate) async fn visit(&self, steps: Vec<Value>) -> Vec<Value> {
+        self.visit_at(1400, steps).await
+    }
+
+    /// The same in a window of this width, in CSS pixels.
+    pub(crate) async fn visit_at(&self, width: u32, steps: Vec<Value>) -> Vec<Value> {
+        let mut all = vec![json!({"WaitFor": "form.request"})];
+        all.extend(steps);
+        all.push(json!({"Evaluate": "window.wrong"}));
+        let url = format!("{}/", self.console.base);
+        let mut results = self.results(&url, width, &all).await;
+        assert_eq!(results.pop(), Some(json!([])), "the browser's log");
+        results
+    }
+
+    /// The results of the steps on a page.
+    async fn results(&self, url: &str, width: u32, steps: &[Value]) -> Vec<Value> {
+        let entry = self
+            .visitor
+            .fine(json!({
+                "url": url, "request": "browser", "return_format": "text", "request_timeout": 90,
+                "evaluate_on_new_document": RECORDER, "automation_scripts": {"*": steps},
+                "viewport": {"width": width, "height": 1000},
+            }))
+            .await;
+        let reported = entry["metadata"]["automation_data"].as_array();
+        let reported = reported.expect("the results of steps");
+        let mut results = Vec::new();
+        for step in reported.iter().filter(|step| step["type"].is_string()) {
+            assert!(step["error"].is_null(), "{step}");
+            if step.get("result").is_some() {
+                results.push(step["result"].clone());
+            }
+        }
+        results
+    }
+
+    /// The share of the pixels of a screenshot that are pure green.
+    async fn green(&self, screenshot: &Value) -> f64 {
+        self.site.put("/shot.png", "image/png", png(screenshot));
+        let url = self
+            .site
+            .put("/shot", "text/html", "<p>A shot <img src=/shot.png>");
+        let count = "async () => { const image = document.querySelector('img'); await image.decode(); \
+            const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight).getContext('2d'); \
+            canvas.drawImage(image, 0, 0); \
+            const { data } = canvas.getImageData(0, 0, image.naturalWidth, image.naturalHeight); let green = 0; \
+            for (let at = 0; at < data.length; at += 4) \
+              if (data[at] === 0 && data[at + 1] === 255 && data[at + 2] === 0) green += 1; \
+            return green / (data.length / 4); }";
+        let results = self
+            .results(&url, 1400, &[json!({"Evaluate": count})])
+            .await;
+        results[0].as_f64().expect("a share")
+    }
+
+    /// Steps that add the key and send the request for a URL.
+    fn sent(&self, url: &str) -> Vec<Value> {
+        vec![
+            json!({"Click": "#keys"}),
+            json!({"Fill": {"selector": "dialog input[name=key]", "value": self.console.key}}),
+            json!({"Click": "dialog .primary"}),
+            json!({"Fill": {"selector": ".parameter[data-name=url] input", "value": url}}),
+            json!({"Click": "form.request .primary"}),
+            json!({"WaitFor": ".answer .summary"}),
+        ]
+    }
+
+    pub(crate) async fn close(self) {
+        self.visitor.app.close().await;
+        self.browser.assert_gone().await;
+    }
+}
+
+/// The bytes of a screenshot that a step took.
+pub(crate) fn png(screenshot: &Value) -> Vec<u8> {
+    let text = screenshot.as_str().expect("base64");
+    STANDARD.decode(text).expect("base64")
+}
+
+/// A step that takes a screenshot of the window.
+pub(crate) fn screenshot() -> Value {
+    json!({"Screenshot": {"full_page": false}})
+}
+
+/// A step that evaluates this body of a function, which may call `until`.
+pub(crate) fn evaluate(body: &str) -> Value {
+    json!({"Evaluate": format!("async () => {{ {UNTIL} {body} }}")})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_is_scraped_and_read_in_every_view() {
+    let stage = Stage::new().await;
+    let page = "<title>Tides</title><h1>High tide</h1><p>At <b>noon</b>.</p><a href=/next>Next</a>";
+    let url = stage.site.put("/tides", "text/html", page);
+    let mut steps = stage.sent(&url);
+    let wanted = json!({
+        "rendered": "High tide", "text": "noon", "source": "<h1>High tide</h1>", "links": "/next", "metadata": "Tides",
+        "cost": "Bytes transferred", "response": "total_cost",
+    });
+    steps.push(evaluate(&format!(
+        "const missing = []; \
+         for (const [view, text] of Object.entries({wanted})) {{ \
+           document.querySelector(`.answer [data-view=${{view}}]`)?.click(); \
+           const shown = document.querySelector('.answer [role=tabpanel]').textContent; \
+           if (!shown.includes(text)) missing.push([view, shown.slice(0, 500)]); }} \
+         return missing;"
+    )));
+    steps.push(evaluate(
+        "await until(() => location.href.includes('tides')); \
+         const all = (storage) => Object.fromEntries(Object.entries(storage)); \
+         return [all(sessionStorage), all(localStorage), document.cookie, location.href];",
+    ));
+    let results = stage.visit(steps).await;
+    assert_eq!(results[0], json!([]), "views without what is theirs");
+    let key = stage.console.key.as_str();
+    assert_eq!(results[1][0]["trawl.key"], key);
+    assert_eq!(results[1][1], json!({}));
+    assert_eq!(results[1][2], "");
+    let address = results[1][3].as_str().expect("an address");
+    assert!(address.contains("tides"), "{address}");
+    assert!(!address.contains(key), "{address}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_hostile_page_in_the_frame_runs_and_loads_nothing() {
+    let stage = Stage::new().await;
+    let stolen = stage.site.url("/stolen");
+    let run = "top.postMessage('ran', '*'); parent.parent.postMessage('ran', '*')";
+    // A short page that refreshes would be a redirect.
+    let words = "Many words. ".repeat(50);
+    let page = format!(
+        "<title>x</title><p>{words}</p><base href='{stolen}/'><meta http-equiv=refresh content='0;url={stolen}/a'>\
+         <link rel=stylesheet href=b><style>@import url({stolen}/c); h1 {{ background: url({stolen}/d) }}</style>\
+         <script>{run}</script><h1 style='background: url({stolen}/e)'>Harmless words</h1>\
+         <img src=f onerror=\"{run}\"><svg onload=\"{run}\"><image href='{stolen}/g'/></svg>\
+         <iframe src='{stolen}/h'></iframe><iframe srcdoc=\"<script>{run}</script>\"></iframe>\
+         <object data='{stolen}/i'></object><video poster='{stolen}/j' src='{stolen}/k'></video>\
+         <a href=\"javascript:{run}\">[go](javascript:alert(1))</a>\
+         <div><template shadowrootmode=open><img src='{stolen}/l'></template></div>\
+         <style>html {{ background: #00ff00 }}</style>"
+    );
+    let url = stage.site.put("/hostile", "text/html", page);
+    let mut steps = stage.sent(&url);
+    steps.push(json!({"Click": ".answer [data-view=page]"}));
+    // Another origin's document says how many frames it has, and nothing else.
+    steps.push(evaluate(
+        "const shown = () => document.querySelector('iframe.frame')?.contentWindow.length; \
+         await until(() => shown() === 1); await new Promise((done) => setTimeout(done, 1000)); \
+         let inside; try { inside = document.querySelector('iframe.frame').contentDocument; } catch { inside = null; } \
+         return [shown(), inside];",
+    ));
+    steps.push(screenshot());
+    steps.push(json!({"Click": ".answer [data-view=rendered]"}));
+    steps.push(evaluate(
+        "const shown = document.querySelector('.rendered'); \
+         return [shown.textContent.includes('Harmless words'), shown.querySelectorAll('script, img, iframe').length, \
+           [...shown.querySelectorAll('a')].filter((link) => !link.href.startsWith('http')).length];",
+    ));
+    let results = stage.visit(steps).await;
+    assert_eq!(results[0], json!([1, null]));
+    assert_eq!(results[2], json!([true, 0, 0]));
+    // It is shown with its own styles.
+    let green = stage.green(&results[1]).await;
+    assert!(green > 0.1, "{green}");
+    let requests = stage.site.requests();
+    let of = |path: &str| requests.iter().filter(|head| head.contains(path)).count();
+    assert!(of("/hostile") > 0, "{requests:?}");
+    assert_eq!(of("/stolen"), 0, "{requests:?}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
+    let stage = Stage::new().await;
+    let key = stage.console.key.as_str();
+    let signed_in = format!(
+        "location.hash = 'key={key}&page=playground'; await until(() => sessionStorage.getItem('trawl.key')); \
+         return [location.hash, sessionStorage.getItem('trawl.key')];"
+    );
+    let results = stage
+        .visit(vec![
+            evaluate(&signed_in),
+            json!({"Fill": {"selector": ".parameter[data-name=headers] textarea", "value": "{\"authorization\": \"hunter2\"}"}}),
+            json!({"Fill": {"selector": ".parameter[data-name=max_size] input", "value": "77"}}),
+            evaluate(
+                "const program = () => document.querySelector('.programs pre').textContent; \
+                 await until(() => location.hash.includes('max_size') && program().includes('max_size')); \
+                 return [location.hash, program()];",
+            ),
+            evaluate(
+                "location.hash = location.hash.replace('%2Fscrape', '%2Fscrape&v=cost'); \
+                 await until(() => document.querySelector('.parameter[data-name=max_size] input')?.value === '77'); \
+                 const value = (name, kind) => document.querySelector(`.parameter[data-name=${name}] ${kind}`).value; \
+                 return [value('max_size', 'input'), value('headers', 'textarea')];",
+            ),
+        ])
+        .await;
+    assert_eq!(results[0], json!(["#/playground", key]));
+    let (link, program) = (&results[1][0], results[1][1].as_str().expect("a program"));
+    assert!(!link.to_string().contains("hunter2"), "{link}");
+    assert!(link.to_string().contains("max_size"), "{link}");
+    // The program is the whole request, and its key is the reader's.
+    assert!(program.contains("hunter2"), "{program}");
+    assert!(!program.contains(key), "{program}");
+    assert_eq!(results[2], json!(["77", ""]));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_form_has_every_parameter_of_its_endpoint() {
+    let stage = Stage::new().await;
+    let document = stage.console.get("/openapi.json").await.json();
+    let endpoints = [
+        ("/scrape", "ScrapeRequest"),
+        ("/screenshot", "ScreenshotRequest"),
+        ("/links", "LinksRequest"),
+        ("/map", "MapRequest"),
+        ("/transform", "TransformRequest"),
+    ];
+    let steps = endpoints.map(|(path, _)| {
+        let option = format!("POST {path}");
+        evaluate(&format!(
+            "location.hash = '#/playground?e={path}'; \
+             await until(() => document.querySelector('#endpoint')?.selectedOptions[0].textContent === '{option}'); \
+             return [...document.querySelectorAll('.parameter')].map((row) => row.dataset.name);"
+        ))
+    });
+    let results = stage.visit(steps.into()).await;
+    for ((path, schema), shown) in endpoints.iter().zip(&results) {
+        let properties = document["components"]["schemas"][schema]["properties"].as_object();
+        let described = properties.expect("parameters").iter();
+        let is_alias = |schema: &Value| {
+            let text = schema["description"].as_str().unwrap_or_default();
+            text.starts_with("The same as ") && text.ends_with(", which wins.")
+        };
+        let expected: BTreeSet<&str> = described
+            .filter(|(_, schema)| !is_alias(schema))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let shown = shown.as_array().expect("names").iter();
+        let shown: BTreeSet<&str> = shown.filter_map(Value::as_str).collect();
+        assert!(!expected.is_empty(), "{path}");
+        assert_eq!(shown, expected, "{path}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn parameters_are_found_and_tables_hold_what_is_in_view() {
+    let stage = Stage::new().await;
+    let results = stage
+        .visit(vec![
+            evaluate(
+                "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true })); \
+                 return document.activeElement.getAttribute('aria-label');",
+            ),
+            json!({"Type": "readability"}),
+            evaluate(
+                "return [...document.querySelectorAll('.parameter')].filter((row) => !row.hidden).map((row) => row.dataset.name);",
+            ),
+            evaluate(
+                "const { table } = await import(`${location.origin}/console/ui.js`); \
+                 const { element, set } = table([{ label: 'Number', cell: (row) => String(row) }], { label: 'Numbers' }); \
+                 document.body.append(element); set(Array.from({ length: 10_000 }, (_, at) => at)); \
+                 const drawn = () => [...element.querySelectorAll('[role=cell]')].map((cell) => cell.textContent); \
+                 const before = drawn(); element.scrollTop = element.scrollHeight; await until(() => drawn().includes('9999')); \
+                 return [before.includes('0'), before.length < 100, drawn().includes('9999'), drawn().length < 100];",
+            ),
+        ])
+        .await;
+    assert_eq!(results[0], "Find a parameter");
+    let found = results[1].as_array().expect("names");
+    assert!(found.contains(&json!("readability")), "{found:?}");
+    assert!(!found.contains(&json!("proxy")), "{found:?}");
+    assert_eq!(results[2], json!([true, true, true, true]));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
+    let stage = Stage::new().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/console");
+    fs::create_dir_all(&folder).expect("a folder");
+    let page = "<title>Tides</title><h1>High tide</h1><p>At <b>noon</b>, and once more at midnight.</p>\
+        <ul><li>Harbour<li>Beach</ul><table><tr><th>Day<th>Height<tr><td>Monday<td>3.1 m</table>";
+    let url = stage.site.put("/tides", "text/html", page);
+    for theme in ["light", "dark"] {
+        for width in [390, 900, 1600] {
+            let mut steps = vec![json!({"Fill": {"selector": "#header select", "value": theme}})];
+            steps.extend(stage.sent(&url));
+            steps.push(evaluate(
+                "const colors = getComputedStyle(document.body); scrollTo(0, 0); \
+                 return [document.documentElement.scrollWidth - innerWidth, colors.backgroundColor, colors.color];",
+            ));
+            steps.push(screenshot());
+            let results = stage.visit_at(width, steps).await;
+            let beyond = results[0][0].as_i64().expect("a number");
+            assert!(beyond <= 0, "{theme} {width}: {beyond} pixels too wide");
+            let paper = if theme == "light" {
+                "rgb(255, 255, 255)"
+            } else {
+                "rgb(20, 24, 28)"
+            };
+            assert_eq!(results[0][1], paper, "{theme} {width}");
+            let file = folder.join(format!("playground-{theme}-{width}.png"));
+            fs::write(file, png(&results[1])).expect("a file");
+        }
+    }
+    stage.close().await;
+}
