@@ -2,9 +2,9 @@
 //!
 //! Four traits separate the callers from the back end: [`LedgerStore`] for billing, [`CrawlStore`]
 //! for crawls, [`OutboxStore`] for webhooks, [`ContactStore`] for pipelines. Each operation is
-//! complete in itself (a group of entries is one call and one transaction), so that a database
-//! server can implement the traits as well as the SQLite file in [`sqlite`]. [`Store`] is all four,
-//! and [`TotalsStore`] says what each account has stored in them.
+//! complete in itself (a group of entries is one call and one transaction), so that a PostgreSQL
+//! database ([`postgres`]) implements the traits as well as the SQLite file ([`sqlite`]). [`Store`]
+//! is all four, and [`TotalsStore`] says what each account has stored in them; [`open`] opens one.
 //!
 //! The page log of a crawl ([`PageLog`]) is a file of its own in the data directory.
 
@@ -22,6 +22,7 @@ mod ledger;
 mod outbox;
 mod page_log;
 mod paging;
+pub mod postgres;
 pub mod sqlite;
 mod statement;
 mod storage;
@@ -56,6 +57,6 @@ pub use statement::{
     AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
 };
 pub use storage::{Disk, DiskThreshold, FreeSpace, Storage, StorageRefusal};
-pub use store::Store;
+pub use store::{Store, open};
 pub use subscription::{Subscription, SubscriptionState};
 pub use totals::{AccountTotals, TotalsStore};

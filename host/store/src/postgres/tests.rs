@@ -1,0 +1,237 @@
+//! What the conformance suite does not know of: other connections, and other processes.
+
+use std::sync::Arc;
+
+use trawl_model::Nanodollars;
+
+use super::server::Server;
+use super::{PostgresStore, PostgresUrl};
+use crate::conformance::fixtures::{account, entry, with_accounts};
+use crate::{DataDir, EntryKind, LedgerEntry, LedgerStore as _, Store as _, StoreError, Written};
+
+/// A store, and the data directory that it has locked.
+struct Opened {
+    store: Arc<PostgresStore>,
+    _directory: tempfile::TempDir,
+}
+
+async fn try_open(url: &PostgresUrl) -> Result<Opened, StoreError> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let store = PostgresStore::open(data, url).await?;
+    Ok(Opened {
+        store: Arc::new(store),
+        _directory: directory,
+    })
+}
+
+async fn open(url: &PostgresUrl) -> Opened {
+    try_open(url).await.expect("a store")
+}
+
+fn of_account(n: u8, entry: LedgerEntry) -> LedgerEntry {
+    LedgerEntry {
+        account: account(n).id,
+        ..entry
+    }
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn groups_that_are_posted_at_once_never_overdraw() {
+    const GROUPS: usize = 12;
+    const ENTRIES: usize = 20;
+    const MONEY: i64 = 100;
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let top_ups =
+        [1, 2].map(|n| of_account(n, entry(&format!("t:{n}"), EntryKind::TopUp, MONEY, 0)));
+    store.post_group(&top_ups).await.expect("money");
+    let groups = (0..GROUPS).map(|group| {
+        let store = Arc::clone(store);
+        tokio::spawn(async move {
+            let mut entries: Vec<_> = (0..ENTRIES)
+                .map(|n| {
+                    let id = format!("s:{group}/{n}");
+                    of_account(1 + (n % 2) as u8, entry(&id, EntryKind::Post, -1, 0))
+                })
+                .collect();
+            // Every other group has the accounts in the other order.
+            if group % 2 == 1 {
+                entries.reverse();
+            }
+            store.post_group(&entries).await.expect("written")
+        })
+    });
+    let mut n_new = 0;
+    for group in groups.collect::<Vec<_>>() {
+        let written = group.await.expect("it ended");
+        n_new += written
+            .iter()
+            .filter(|written| **written == Written::New)
+            .count();
+        let is_decided = |written: &Written| *written != Written::AlreadyThere;
+        assert!(written.iter().all(is_decided), "{written:?}");
+    }
+    assert_eq!(n_new, 2 * MONEY as usize, "all money is spent, and no more");
+    let accounts = store.accounts().await.expect("accounts");
+    let balances = accounts.iter().map(|account| account.balance);
+    assert_eq!(balances.collect::<Vec<_>>(), [Nanodollars::ZERO; 2]);
+    let audit = store.audit().await.expect("an audit");
+    assert_eq!(audit.disagreements, []);
+    assert_eq!(audit.key_disagreements, []);
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn the_same_group_posted_at_once_is_written_once() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let group = [
+        entry("t:1", EntryKind::TopUp, 50, 0),
+        entry("s:1", EntryKind::Post, -20, 0),
+    ];
+    let posts = (0..8).map(|_| {
+        let (store, group) = (Arc::clone(store), group.clone());
+        tokio::spawn(async move { store.post_group(&group).await.expect("written") })
+    });
+    let mut n_new = 0;
+    for post in posts.collect::<Vec<_>>() {
+        let written = post.await.expect("it ended");
+        n_new += written
+            .iter()
+            .filter(|written| **written == Written::New)
+            .count();
+    }
+    assert_eq!(n_new, group.len());
+    let accounts = store.accounts().await.expect("accounts");
+    assert_eq!(accounts[0].balance, Nanodollars(30));
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn one_process_uses_a_database() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    with_accounts(&*first.store).await;
+    let refusal = try_open(&url).await.map(drop).expect_err("in use");
+    assert!(
+        matches!(refusal, StoreError::DatabaseInUse { .. }),
+        "{refusal}"
+    );
+    first.store.close().await;
+    let second = open(&url).await;
+    let accounts = second.store.accounts().await.expect("accounts");
+    assert_eq!(accounts.len(), 2);
+    second.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_process_that_was_cut_off_writes_nothing_after_another_one_has_begun() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    with_accounts(&*first.store).await;
+    let top_up = |id: &str| [entry(id, EntryKind::TopUp, 5, 0)];
+    first
+        .store
+        .post_group(&top_up("t:1"))
+        .await
+        .expect("written");
+
+    let database = url.options().get_database().expect("a name").to_owned();
+    let mut other = server.connect(&database).await;
+    // Until none is left: connections that the first process opens meanwhile are cut as well.
+    let second = loop {
+        sqlx::query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+             AND application_name = 'trawl'",
+        )
+        .execute(&mut other)
+        .await
+        .expect("cut");
+        if let Ok(second) = try_open(&url).await {
+            break second;
+        }
+    };
+    let late = first.store.post_group(&top_up("t:2")).await;
+    assert!(late.is_err(), "{late:?}");
+    let written = second.store.post_group(&top_up("t:3")).await;
+    assert_eq!(written.expect("written"), [Written::New]);
+    assert_eq!(second.store.entry("t:2").await.expect("a search"), None);
+    second.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn ledger_entries_are_final() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    with_accounts(&*opened.store).await;
+    let top_up = [entry("t:1", EntryKind::TopUp, 5, 0)];
+    opened.store.post_group(&top_up).await.expect("written");
+    for sql in [
+        "UPDATE entries SET amount = 9",
+        "DELETE FROM entries",
+        "TRUNCATE entries",
+    ] {
+        let refusal = sqlx::query(sql).execute(&opened.store.writers).await;
+        let refusal = refusal.expect_err("final").to_string();
+        assert!(refusal.contains("ledger entries are final"), "{refusal}");
+    }
+    opened.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_database_of_a_newer_version_is_refused() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (99, 'later', TRUE, '', 0)",
+    )
+    .execute(&opened.store.writers)
+    .await
+    .expect("written");
+    opened.store.close().await;
+    let refusal = try_open(&url).await.map(drop).expect_err("refused");
+    let is_newer = matches!(refusal, StoreError::SchemaTooNew { found: 99, .. });
+    assert!(is_newer, "{refusal}");
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_data_directory_with_accounts_is_not_used_with_an_empty_database() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(directory.path().join("trawl.db"), "accounts").expect("a file");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let refusal = PostgresStore::open(data, &url).await.expect_err("refused");
+    assert!(matches!(refusal, StoreError::NotMoved), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let nowhere = tempfile::tempdir().expect("a temporary directory");
+    let folder = nowhere.path().display().to_string();
+    let url: PostgresUrl = folder.parse().expect("a path");
+    let refusal = try_open(&url).await.map(drop).expect_err("no server");
+    let text = refusal.to_string();
+    assert!(matches!(refusal, StoreError::Unreachable { .. }), "{text}");
+    assert!(text.contains(&folder), "{text}");
+}
