@@ -87,6 +87,14 @@ pub enum StoreError {
         "the database that `[store] url` names is empty, but the data directory has `trawl.db`, whose accounts would be missing: name another data directory, or remove `[store] url` to use that file"
     )]
     NotMoved,
+    /// The accounts are in a PostgreSQL database, which was not named.
+    #[error(
+        "the accounts of this data directory are in the PostgreSQL database at {server}: name it by `[store] url`, `--store` or TRAWL_STORE; remove the file `store.postgres` to use the directory without them"
+    )]
+    InPostgres {
+        /// The server and the database, without user and password.
+        server: String,
+    },
     /// A record with this name or id exists.
     #[error("{what} exists already")]
     Taken {

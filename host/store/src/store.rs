@@ -27,10 +27,14 @@ pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore + TotalsS
 /// the directory.
 ///
 /// # Errors
-/// Those of [`PostgresStore::open`] and [`SqliteStore::open`].
+/// Those of [`PostgresStore::open`] and [`SqliteStore::open`]; [`StoreError::InPostgres`] without a
+/// URL if the accounts of the directory are in such a database.
 pub async fn open(data: DataDir, url: Option<&PostgresUrl>) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(match url {
-        Some(url) => Arc::new(PostgresStore::open(data, url).await?),
-        None => Arc::new(SqliteStore::open(data).await?),
-    })
+    if let Some(url) = url {
+        return Ok(Arc::new(PostgresStore::open(data, url).await?));
+    }
+    match data.postgres() {
+        Some(server) => Err(StoreError::InPostgres { server }),
+        None => Ok(Arc::new(SqliteStore::open(data).await?)),
+    }
 }

@@ -84,12 +84,13 @@ impl PostgresStore {
             .disable_statement_logging();
         let mut first = connect(&options, url).await?;
         let is_empty = schema::check(&mut first).await?;
-        if is_empty && data.path().join("trawl.db").exists() {
+        if is_empty && data.has_database() {
             return Err(StoreError::NotMoved);
         }
         claim::lock(&mut first, url.shown()).await?;
         schema::migrate(&mut first).await?;
         let nonce = claim::take(&mut first).await?;
+        data.note_postgres(url.shown())?;
         first.close().await.map_err(failed_to("open it"))?;
         let open = |n_connections, time_max| pool(&options, nonce, n_connections, time_max);
         Ok(Self {
