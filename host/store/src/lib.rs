@@ -19,6 +19,7 @@ mod entry;
 mod error;
 mod future;
 mod ledger;
+mod open;
 mod outbox;
 mod page_log;
 mod paging;
@@ -47,6 +48,7 @@ pub use entry::{Consumed, EntryKind, LedgerEntry, OpenReserve, Posted, WAITS_FOR
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
+pub use open::open;
 pub use outbox::{
     BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
     SigningSecrets, WebhookSecrets,
@@ -57,6 +59,6 @@ pub use statement::{
     AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
 };
 pub use storage::{Disk, DiskThreshold, FreeSpace, Storage, StorageRefusal};
-pub use store::{Store, open};
+pub use store::Store;
 pub use subscription::{Subscription, SubscriptionState};
 pub use totals::{AccountTotals, TotalsStore};
