@@ -13,6 +13,7 @@ mod entries;
 mod interrupted;
 mod ledger;
 mod lists;
+mod logs;
 mod outbox;
 mod prices;
 mod records;
@@ -91,6 +92,7 @@ impl PostgresStore {
         schema::migrate(&mut first).await?;
         let nonce = claim::take(&mut first).await?;
         data.note_postgres(url.shown())?;
+        logs::name_missing(&mut first, data.path()).await?;
         first.close().await.map_err(failed_to("open it"))?;
         let open = |n_connections, time_max| pool(&options, nonce, n_connections, time_max);
         Ok(Self {

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use trawl_model::Nanodollars;
 
 use super::server::Server;
-use super::{PostgresStore, PostgresUrl};
-use crate::conformance::fixtures::{account, entry, with_accounts};
-use crate::{DataDir, EntryKind, LedgerEntry, LedgerStore as _, Store as _, StoreError, Written};
+use super::{PostgresStore, PostgresUrl, logs};
+use crate::conformance::fixtures::{account, crawl, entry, with_accounts};
+use crate::{
+    CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _, LogPosition, PageLog,
+    PageRow, Progress, Store as _, StoreError, Written,
+};
 
 /// A store, and the data directory that it has locked.
 struct Opened {
     store: Arc<PostgresStore>,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 async fn try_open(url: &PostgresUrl) -> Result<Opened, StoreError> {
@@ -21,7 +24,7 @@ async fn try_open(url: &PostgresUrl) -> Result<Opened, StoreError> {
     let store = PostgresStore::open(data, url).await?;
     Ok(Opened {
         store: Arc::new(store),
-        _directory: directory,
+        directory,
     })
 }
 
@@ -223,6 +226,57 @@ async fn a_data_directory_with_accounts_is_not_used_with_an_empty_database() {
     let data = DataDir::create(directory.path()).expect("a data directory");
     let refusal = PostgresStore::open(data, &url).await.expect_err("refused");
     assert!(matches!(refusal, StoreError::NotMoved), "{refusal}");
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn crawls_without_their_logs_are_found() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let data = opened.directory.path();
+    for id in ["aa", "bb", "cc"] {
+        store.create_crawl(&crawl(id)).await.expect("a new crawl");
+        let mut log = PageLog::open(data, id).expect("a log");
+        let places = log.append(&[b"{}"]).expect("appended");
+        let progress = Progress {
+            // The last one has no page yet.
+            pages: places
+                .into_iter()
+                .filter(|_| id != "cc")
+                .map(page)
+                .collect(),
+            ..Progress::default()
+        };
+        let saved = store.save_crawl_progress(id, &progress).await;
+        saved.expect("saved");
+    }
+    for id in ["aa", "cc"] {
+        std::fs::remove_file(data.join(format!("crawls/{id}.pages"))).expect("removed");
+    }
+    let mut connection = store.writers.acquire().await.expect("a connection");
+    let found = logs::incomplete(&mut connection, data).await;
+    assert_eq!(found.expect("read"), ["aa"]);
+    drop(connection);
+    store.close().await;
+}
+
+/// A page whose entry is at this place.
+fn page(place: LogPosition) -> PageRow {
+    PageRow {
+        seq: 1,
+        n: 0,
+        status: 200,
+        is_failed: false,
+        place,
+        at: None,
+        cost: Nanodollars::ZERO,
+        cause: None,
+        error: None,
+        content: None,
+    }
 }
 
 #[tokio::test]
