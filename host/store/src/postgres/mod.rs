@@ -44,19 +44,35 @@ use row::{LIST_TIME_MAX, failed_to};
 
 pub use url::{NotAPostgresUrl, PostgresUrl};
 
+/// Upper bounds of a pool of connections.
+#[derive(Clone, Copy)]
+struct Bounds {
+    connections: u32,
+    /// Wait for a connection.
+    wait: Duration,
+    /// Time of a statement.
+    time: Duration,
+}
+
 /// Connections that write.
-const WRITERS_MAX: u32 = 4;
-/// Connections for the server's own reads, which find few rows by key.
-const READERS_MAX: u32 = 4;
+const WRITERS: Bounds = Bounds {
+    connections: 4,
+    wait: Duration::from_secs(10),
+    time: Duration::from_secs(60),
+};
+/// Connections for the server's own reads. An audit of a large ledger takes a while.
+const READERS: Bounds = Bounds {
+    connections: 4,
+    wait: Duration::from_secs(10),
+    time: Duration::from_secs(600),
+};
 /// Connections for lists and statements, so that the queries of many callers delay each other and
 /// nothing else.
-const LISTS_MAX: u32 = 2;
-/// Longest wait for one of them.
-const WAIT_MAX: Duration = Duration::from_secs(5);
-/// Longest time of a statement that writes, and of one that reads: an audit of a large ledger takes
-/// a while.
-const WRITE_TIME_MAX: Duration = Duration::from_secs(60);
-const READ_TIME_MAX: Duration = Duration::from_secs(600);
+const LISTS: Bounds = Bounds {
+    connections: 2,
+    wait: Duration::from_secs(5),
+    time: LIST_TIME_MAX,
+};
 
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
@@ -94,20 +110,19 @@ impl PostgresStore {
         data.note_postgres(url.shown())?;
         logs::name_missing(&mut first, data.path()).await?;
         first.close().await.map_err(failed_to("open it"))?;
-        let open = |n_connections, time_max| pool(&options, nonce, n_connections, time_max);
         Ok(Self {
-            writers: open(WRITERS_MAX, WRITE_TIME_MAX).await?,
-            readers: open(READERS_MAX, READ_TIME_MAX).await?,
-            lists: open(LISTS_MAX, LIST_TIME_MAX).await?,
+            writers: pool(&options, nonce, WRITERS).await?,
+            readers: pool(&options, nonce, READERS).await?,
+            lists: pool(&options, nonce, LISTS).await?,
             _data: data,
         })
     }
 
     /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
-    /// [`LIST_TIME_MAX`] on. Fails so itself when none is free within [`WAIT_MAX`].
+    /// [`LIST_TIME_MAX`] on. Fails so itself when none is free in time.
     async fn list_connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         self.lists.acquire().await.map_err(|error| match error {
-            sqlx::Error::PoolTimedOut => StoreError::TooSlow(WAIT_MAX),
+            sqlx::Error::PoolTimedOut => StoreError::TooSlow(LISTS.wait),
             error => failed_to("read a list")(error),
         })
     }
@@ -128,11 +143,10 @@ async fn connect(
 async fn pool(
     options: &PgConnectOptions,
     nonce: Nonce,
-    n_connections: u32,
-    time_max: Duration,
+    bounds: Bounds,
 ) -> Result<PgPool, StoreError> {
     let options = options.clone().options([
-        ("statement_timeout", time_max.as_millis().to_string()),
+        ("statement_timeout", bounds.time.as_millis().to_string()),
         // A connection whose process is gone must not keep its locks.
         ("idle_in_transaction_session_timeout", "60000".to_owned()),
         ("tcp_keepalives_idle", "10".to_owned()),
@@ -140,11 +154,11 @@ async fn pool(
         ("tcp_keepalives_count", "3".to_owned()),
     ]);
     PgPoolOptions::new()
-        .max_connections(n_connections)
-        .min_connections(n_connections)
+        .max_connections(bounds.connections)
+        .min_connections(bounds.connections)
         .idle_timeout(None)
         .max_lifetime(None)
-        .acquire_timeout(WAIT_MAX)
+        .acquire_timeout(bounds.wait)
         .after_connect(move |connection, _| Box::pin(claim::join(connection, nonce)))
         .connect_with(options)
         .await

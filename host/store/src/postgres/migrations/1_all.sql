@@ -1,5 +1,6 @@
 -- The whole store: accounts, ledger, crawls, webhook events, contacts. Equal in meaning to schema
--- version 14 of SQLite. A released file is never edited: a change is a new file with the next number.
+-- version 14 of SQLite. A released file is never edited: a change is a new file with the next
+-- number.
 --
 -- Amounts are nanodollars, times are Unix milliseconds. Texts that are compared by order or found
 -- by key have the collation "C", so that an order is one of bytes, whatever the database's locale.
@@ -166,8 +167,8 @@ CREATE TABLE price_history (
 CREATE TRIGGER past_prices_are_final BEFORE UPDATE OR DELETE OR TRUNCATE ON price_history
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_to_change('past prices are final');
 
--- `content` of a page is a hash of 16 bytes. `state` of a URL: 0 waiting, 1 done, from 16 on 16 plus
--- the skip reason.
+-- `content` of a page is a hash of 16 bytes. `state` of a URL: 0 waiting, 1 done, from 16 on 16
+-- plus the skip reason.
 CREATE TABLE crawls (
     number        BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id            TEXT COLLATE "C" NOT NULL UNIQUE,
