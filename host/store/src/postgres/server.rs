@@ -49,7 +49,8 @@ impl Server {
     }
 
     fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        // Where every user may go, and the path of a socket is short enough.
+        let folder = tempfile::tempdir_in("/tmp").expect("a temporary folder");
         let user = unprivileged();
         if let Some((user, group)) = user {
             chown(folder.path(), Some(user), Some(group)).expect("given to the user");
