@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
 
+use super::row::list_failed_to;
 use super::server::Server;
-use super::{PostgresStore, PostgresUrl, logs};
+use super::{LISTS, PostgresStore, PostgresUrl, logs};
 use crate::conformance::fixtures::{account, crawl, entry, with_accounts};
 use crate::{
-    CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _, LogPosition, PageLog,
-    PageRow, Progress, Store as _, StoreError, Written,
+    Contact, ContactStore as _, CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _,
+    LogPosition, PageLog, PageRange, PageRow, Progress, Store as _, StoreError, Written,
 };
 
 /// A store, and the data directory that it has locked.
@@ -116,6 +118,98 @@ async fn the_same_group_posted_at_once_is_written_once() {
     assert_eq!(n_new, group.len());
     let accounts = store.accounts().await.expect("accounts");
     assert_eq!(accounts[0].balance, Nanodollars(30));
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn contacts_that_are_saved_at_once_are_merged_and_counted_once() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let contact = |n: usize, page: usize| Contact {
+        domain: "a.example".to_owned(),
+        kind: "email".to_owned(),
+        // Longer than a row of an index may be.
+        value: format!("{n}{}", "x".repeat(5_000)),
+        details: "{}".to_owned(),
+        pages: vec![format!("https://a.example/{page}")],
+        first_seen: Timestamp(1),
+        last_seen: Timestamp(1),
+    };
+    let saves = (0..6).map(|page| {
+        let contacts = [contact(page % 2, page), contact(2, page)];
+        let store = Arc::clone(store);
+        tokio::spawn(async move {
+            let saved = store.save_contacts(&account(1).id, &contacts).await;
+            assert_eq!(saved.expect("saved"), 0);
+        })
+    });
+    for save in saves.collect::<Vec<_>>() {
+        save.await.expect("it ended");
+    }
+    let listed = store.contacts(&account(1).id, None, PageRange::offset(9, 0));
+    let listed = listed.await.expect("a list");
+    let mut n_pages: Vec<usize> = listed.rows.iter().map(|row| row.pages.len()).collect();
+    n_pages.sort_unstable();
+    assert_eq!((listed.count, n_pages), (3, vec![3, 3, 6]));
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn an_audit_finds_keys_that_have_spent_something_else() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let group = [
+        entry("t:1", EntryKind::TopUp, 1_000, 0),
+        entry("s:1", EntryKind::Post, -30, 0),
+        entry("s:2", EntryKind::Post, -12, 0),
+    ];
+    store.post_group(&group).await.expect("written");
+    let audit = async || store.audit().await.expect("an audit");
+    assert_eq!(audit().await.key_disagreements, []);
+    for sql in [
+        "UPDATE keys SET month_spent = month_spent + 7 WHERE prefix = 'tr_1'",
+        "UPDATE accounts SET balance = balance + 1 WHERE id = 'acc_1'",
+    ] {
+        let changed = sqlx::query(sql).execute(&store.writers).await;
+        changed.expect("changed");
+    }
+    let audit = audit().await;
+    let wrong = audit.key_disagreements.iter();
+    let wrong = wrong.map(|wrong| (wrong.month_spent.0, wrong.entries_spent.0));
+    assert_eq!(wrong.collect::<Vec<_>>(), [(49, 42)]);
+    let wrong = audit.disagreements.iter();
+    let wrong = wrong.map(|wrong| (wrong.balance.0, wrong.entries_balance.0));
+    assert_eq!(wrong.collect::<Vec<_>>(), [(959, 958)]);
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_list_has_a_bounded_wait_and_a_bounded_time() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    let mut lists = Vec::new();
+    for _ in 0..LISTS.connections {
+        lists.push(store.list_connection().await.expect("a connection"));
+    }
+    let refused = store.list_connection().await.map(drop);
+    let is_too_slow = matches!(refused, Err(StoreError::TooSlow(wait)) if wait == LISTS.wait);
+    assert!(is_too_slow, "{refused:?}");
+    let slow = sqlx::query("SELECT pg_sleep(60)").execute(&mut *lists[0]);
+    let slow = slow.await.map_err(list_failed_to("read a list"));
+    let is_too_slow = matches!(slow, Err(StoreError::TooSlow(time)) if time == LISTS.time);
+    assert!(is_too_slow, "{slow:?}");
+    drop(lists);
     store.close().await;
 }
 

@@ -139,7 +139,7 @@ async fn end_of_step(
     .bind(STEP_ENTRIES - 1)
     .fetch_optional(connection)
     .await
-    .map_err(failed_to("read the ledger"))?;
+    .map_err(list_failed_to("read the ledger"))?;
     Ok(end.unwrap_or(last))
 }
 
