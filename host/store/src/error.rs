@@ -69,9 +69,9 @@ pub enum StoreError {
         server: String,
     },
     /// The PostgreSQL server is too old.
-    #[error("the PostgreSQL server has version {}, and 15 or later is needed: upgrade it", .found / 10_000)]
+    #[error("the PostgreSQL server has version {found}, and 15 or later is needed: upgrade it")]
     ServerTooOld {
-        /// Its version: 10,000 times the major one, and the minor one.
+        /// Its major version.
         found: i32,
     },
     /// The PostgreSQL database has another encoding than UTF-8.

@@ -91,8 +91,8 @@ pub(super) async fn create(
     transaction.commit().await.map_err(failed_to(ADDING))
 }
 
-pub(super) async fn insert_key<'e>(
-    writers: impl PgExecutor<'e>,
+pub(super) async fn insert_key(
+    writers: impl PgExecutor<'_>,
     key: &KeyRecord,
 ) -> Result<(), StoreError> {
     sqlx::query(

@@ -214,8 +214,8 @@ pub(super) async fn skipped(
     select_urls(connection, id, after, count_max, SKIPPED).await
 }
 
-async fn select_urls<'e>(
-    connection: impl PgExecutor<'e>,
+async fn select_urls(
+    connection: impl PgExecutor<'_>,
     id: &str,
     after: Option<u32>,
     count_max: u32,

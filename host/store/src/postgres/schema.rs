@@ -29,7 +29,9 @@ pub(super) async fn check(connection: &mut PgConnection) -> Result<bool, StoreEr
     .await
     .map_err(&failed)?;
     if server < SERVER_MIN {
-        return Err(StoreError::ServerTooOld { found: server });
+        return Err(StoreError::ServerTooOld {
+            found: server / 10_000,
+        });
     }
     if encoding != "UTF8" {
         return Err(StoreError::NotUtf8 { found: encoding });

@@ -13,8 +13,8 @@ impl TotalsStore for PostgresStore {
 }
 
 /// The totals of an account; zeros for an unknown one.
-pub(super) async fn of_account<'e>(
-    connection: impl PgExecutor<'e>,
+pub(super) async fn of_account(
+    connection: impl PgExecutor<'_>,
     account: &str,
 ) -> Result<AccountTotals, StoreError> {
     let row = sqlx::query("SELECT * FROM account_totals WHERE account = $1")
