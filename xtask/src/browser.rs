@@ -17,8 +17,8 @@ const NAMES: [&str; 5] = [
     "google-chrome-stable",
 ];
 /// How long apt may take to read its lists, and to fetch and unpack some 100 MB.
-const UPDATE_LIMIT: Duration = Duration::from_secs(60);
-const INSTALL_LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const UPDATE_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const INSTALL_LIMIT: Duration = Duration::from_secs(300);
 /// Where nothing is reachable, apt is to find out soon.
 const IMPATIENT: [&str; 4] = [
     "-o",
@@ -59,7 +59,8 @@ pub(crate) fn ensure() {
     }
 }
 
-fn apt(arguments: &[&str], limit: Duration) -> anyhow::Result<()> {
+/// Runs apt.
+pub(crate) fn apt(arguments: &[&str], limit: Duration) -> anyhow::Result<()> {
     let mut apt = Command::new("apt-get");
     apt.args(IMPATIENT)
         .args(arguments)
@@ -84,7 +85,7 @@ fn is_there() -> bool {
 }
 
 /// proc(5): the folder of a process belongs to who runs it.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

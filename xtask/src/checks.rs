@@ -10,7 +10,7 @@ use crate::host::Profile;
 use crate::runner::{self, Report, Selected};
 use crate::stages::Stages;
 use crate::tally::Tally;
-use crate::{browser, fuzzing, host, siege, skeletons, tidy, workspace};
+use crate::{browser, fuzzing, host, postgres, siege, skeletons, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -110,9 +110,10 @@ fn bundle() -> anyhow::Result<()> {
 /// How long rustup may take to add a component.
 const COMPONENT_LIMIT: Duration = Duration::from_secs(120);
 
-/// Rust's formatter and linter, added by rustup when they are missing, and a browser.
+/// Rust's formatter and linter, added by rustup when they are missing, a browser and PostgreSQL.
 fn tools() -> anyhow::Result<()> {
     browser::ensure();
+    postgres::ensure();
     for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if is_there(tool)? {
             continue;

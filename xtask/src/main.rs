@@ -11,6 +11,7 @@ mod host;
 mod image;
 mod judges;
 mod package;
+mod postgres;
 mod programs;
 mod python;
 mod runner;

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use trawl_billing::{Billing, SeatPrices};
 use trawl_model::clock::Clock;
-use trawl_store::sqlite::SqliteStore;
+use trawl_store::postgres::PostgresUrl;
 use trawl_store::{DataDir, DataDirError, Store, StoreError};
 
 use crate::error::ControlError;
@@ -49,6 +49,18 @@ impl Operator {
     /// [`ControlError::NoAnswer`] if a process has locked the directory but does not listen;
     /// otherwise why the store could not be opened.
     pub async fn reach(data: &Path, create: bool) -> Result<Self, ControlError> {
+        Self::reach_store(data, create, None).await
+    }
+
+    /// The same for a server whose accounts are in the PostgreSQL database with this URL.
+    ///
+    /// # Errors
+    /// As [`Self::reach`].
+    pub async fn reach_store(
+        data: &Path,
+        create: bool,
+        url: Option<&PostgresUrl>,
+    ) -> Result<Self, ControlError> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
             if let Ok(stream) = socket::connect(data).await {
@@ -60,7 +72,7 @@ impl Operator {
                 DataDir::open(data)
             };
             match locked {
-                Ok(data) => return Self::open_store(data).await,
+                Ok(data) => return Self::open_store(data, url).await,
                 Err(error @ DataDirError::InUse { .. }) if Instant::now() >= deadline => {
                     let socket = DataDir::socket_path(data);
                     let in_use = error.into();
@@ -78,8 +90,8 @@ impl Operator {
         Some(Self(Backend::Server(BufReader::new(stream))))
     }
 
-    async fn open_store(data: DataDir) -> Result<Self, ControlError> {
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
+    async fn open_store(data: DataDir, url: Option<&PostgresUrl>) -> Result<Self, ControlError> {
+        let store = trawl_store::open(data, url).await?;
         let tasks = TaskTracker::new();
         let billing = Billing::start(store.clone(), Clock::wall(), &tasks).await?;
         Ok(Self(Backend::Store { billing, store }))

@@ -3,6 +3,7 @@
 
 mod bot;
 mod connections;
+mod store;
 mod trace;
 
 use std::ffi::OsString;
@@ -17,12 +18,15 @@ use trawl_net::egress::AllowList;
 
 pub use bot::BotSettings;
 pub use connections::{AccessLogSetting, HttpSettings};
+pub use store::StoreSettings;
 pub use trace::TraceConfig;
 
 /// The configuration file (`trawl.toml`). Every section is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// The database.
+    pub store: StoreSettings,
     /// Networks that may be reached, and proxies.
     pub egress: EgressSettings,
     /// How the server names itself to sites.

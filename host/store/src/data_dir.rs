@@ -13,6 +13,8 @@ const DATABASE_FILE: &str = "trawl.db";
 const SOCKET_FILE: &str = "control.sock";
 /// Number of the last ledger entry.
 const LEDGER_MARK_FILE: &str = "ledger.last";
+/// Says that the accounts are in a PostgreSQL database, and in which.
+const POSTGRES_FILE: &str = "store.postgres";
 /// What a server has in its directory once its database is not empty.
 const LATER_FILES: [&str; 3] = ["admin.key", LEDGER_MARK_FILE, "crawls"];
 const PRIVATE_DIRECTORY: u32 = 0o700;
@@ -20,7 +22,8 @@ const PRIVATE_FILE: u32 = 0o600;
 /// Permission bits of the group and of others.
 const NOT_OWN: u32 = 0o077;
 /// What the server writes into its directory: a name, or its beginning if it ends with `-`.
-const OWN_NAMES: [&str; 10] = [
+const OWN_NAMES: [&str; 11] = [
+    POSTGRES_FILE,
     LOCK_FILE,
     "trawl.db",
     "trawl.db-",
@@ -152,6 +155,23 @@ impl DataDir {
         LATER_FILES
             .into_iter()
             .find(|name| self.path.join(name).exists())
+    }
+
+    /// Whether the directory has a SQLite database.
+    pub(crate) fn has_database(&self) -> bool {
+        self.path.join(DATABASE_FILE).exists()
+    }
+
+    /// The PostgreSQL server and database that have the accounts, if they are there.
+    pub(crate) fn postgres(&self) -> Option<String> {
+        std::fs::read_to_string(self.path.join(POSTGRES_FILE)).ok()
+    }
+
+    /// Notes that the accounts are in a PostgreSQL database.
+    pub(crate) fn note_postgres(&self, server: &str) -> Result<(), DataDirError> {
+        private_file(&self.path, POSTGRES_FILE)?;
+        let path = self.path.join(POSTGRES_FILE);
+        std::fs::write(&path, server).map_err(io_error(&self.path, &path, "write"))
     }
 
     /// The file with the number of the last ledger entry, created if it is missing.

@@ -49,6 +49,52 @@ pub enum StoreError {
         /// Number of the last entry that was written.
         written: i64,
     },
+    /// There is no connection to PostgreSQL.
+    #[error(
+        "cannot connect to PostgreSQL at {server}: see that it runs, and that `[store] url` names an existing user and database, and the right password"
+    )]
+    Unreachable {
+        /// The server and the database, without user and password.
+        server: String,
+        /// The cause.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// Another process uses the PostgreSQL database.
+    #[error(
+        "another process uses the database at {server}: stop it first, or give this one a database of its own; one process uses a database at a time"
+    )]
+    DatabaseInUse {
+        /// The server and the database, without user and password.
+        server: String,
+    },
+    /// The PostgreSQL server is too old.
+    #[error("the PostgreSQL server has version {found}, and 15 or later is needed: upgrade it")]
+    ServerTooOld {
+        /// Its major version.
+        found: i32,
+    },
+    /// The PostgreSQL database has another encoding than UTF-8.
+    #[error(
+        "the database has the encoding {found}: create one with `createdb --encoding UTF8 --template template0`"
+    )]
+    NotUtf8 {
+        /// Its encoding.
+        found: String,
+    },
+    /// The accounts are in the data directory, and the PostgreSQL database is empty.
+    #[error(
+        "the database that `[store] url` names is empty, but the data directory has `trawl.db`, whose accounts would be missing: name another data directory, or remove `[store] url` to use that file"
+    )]
+    NotMoved,
+    /// The accounts are in a PostgreSQL database, which was not named.
+    #[error(
+        "the accounts of this data directory are in the PostgreSQL database at {server}: name it by `[store] url`, `--store` or TRAWL_STORE; remove the file `store.postgres` to use the directory without them"
+    )]
+    InPostgres {
+        /// The server and the database, without user and password.
+        server: String,
+    },
     /// A record with this name or id exists.
     #[error("{what} exists already")]
     Taken {
@@ -91,8 +137,8 @@ impl StoreError {
     /// Whether the disk is full, so that the operation may succeed once there is space.
     pub fn is_full(&self) -> bool {
         /// Result codes of SQLite: `SQLITE_FULL`, and `SQLITE_IOERR_SHMSIZE` for the shared memory
-        /// of the write-ahead log, which it enlarges in a way of its own.
-        const CODES: [&str; 2] = ["13", "4874"];
+        /// of the write-ahead log, which it enlarges in a way of its own. `disk_full` of PostgreSQL.
+        const CODES: [&str; 3] = ["13", "4874", "53100"];
         match self {
             Self::Database { source, .. } => source
                 .as_database_error()

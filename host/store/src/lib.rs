@@ -2,9 +2,9 @@
 //!
 //! Four traits separate the callers from the back end: [`LedgerStore`] for billing, [`CrawlStore`]
 //! for crawls, [`OutboxStore`] for webhooks, [`ContactStore`] for pipelines. Each operation is
-//! complete in itself (a group of entries is one call and one transaction), so that a database
-//! server can implement the traits as well as the SQLite file in [`sqlite`]. [`Store`] is all four,
-//! and [`TotalsStore`] says what each account has stored in them.
+//! complete in itself (a group of entries is one call and one transaction), so that a PostgreSQL
+//! database ([`postgres`]) implements the traits as well as the SQLite file ([`sqlite`]). [`Store`]
+//! is all four, and [`TotalsStore`] says what each account has stored in them; [`open`] opens one.
 //!
 //! The page log of a crawl ([`PageLog`]) is a file of its own in the data directory.
 
@@ -19,9 +19,11 @@ mod entry;
 mod error;
 mod future;
 mod ledger;
+mod open;
 mod outbox;
 mod page_log;
 mod paging;
+pub mod postgres;
 pub mod sqlite;
 mod statement;
 mod storage;
@@ -46,6 +48,7 @@ pub use entry::{Consumed, EntryKind, LedgerEntry, OpenReserve, Posted, WAITS_FOR
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
+pub use open::open;
 pub use outbox::{
     BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
     SigningSecrets, WebhookSecrets,

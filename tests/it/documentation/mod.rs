@@ -128,6 +128,7 @@ fn documented_defaults_are_the_defaults() {
     let check = |shown: &dyn std::fmt::Debug, actual: &dyn std::fmt::Debug| {
         assert_eq!(format!("{shown:#?}"), format!("{actual:#?}"));
     };
+    check(&shown.store, &actual.store);
     check(&shown.prices, &actual.prices);
     check(&shown.unlimited, &actual.unlimited);
     check(&shown.providers, &actual.providers);

@@ -13,7 +13,6 @@ use trawl_control::ControlHandler;
 use trawl_engine::cache::{self, CacheConfig, PageCache};
 use trawl_model::clock::Clock;
 use trawl_plugins::Plugins;
-use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, Storage, Store};
 
 use super::admin_key::AdminKey;
@@ -50,9 +49,10 @@ impl Foundation {
         let tasks = TaskTracker::new();
         let listener_limits = settings::listener(&config)?;
         let prices = settings::prices(&config)?;
+        let store_url = settings::store_url(&config)?;
         let data = DataDir::create(&paths.data)?;
         let compiled = data.private_folder("compiled")?;
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
+        let store = trawl_store::open(data, store_url.as_ref()).await?;
         let admin_key = AdminKey::open(&paths.data)?;
         let storage = open_storage(&config, &store, &paths.data)?;
         let page_cache = open_page_cache(&config, &paths.data, storage.disk()).await?;

@@ -35,7 +35,7 @@ use trawl_render::Renderer;
 use trawl_store::{Storage, Store};
 use trawl_wire::{ConfiguredDefaults, KnownModel};
 
-use crate::config::Config;
+use crate::config::{Config, StoreSettings};
 use crate::listener::ListenerLimits;
 use admin_key::AdminKey;
 use foundation::Foundation;
@@ -98,11 +98,16 @@ impl App {
         Self::on(foundation, paths).await
     }
 
-    /// The same without a control socket, for a command that has a data directory of its own.
+    /// The same without a control socket, for a command that has a data directory of its own. Its
+    /// store is there as well, whatever the configuration says of the server's.
     ///
     /// # Errors
     /// As [`Self::build`].
     pub async fn build_alone(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
+        let config = Config {
+            store: StoreSettings::default(),
+            ..config
+        };
         Self::on(Foundation::open(config, paths).await?, paths).await
     }
 

@@ -46,6 +46,10 @@ pub(super) struct ServeArgs {
     /// Data directory; created if missing.
     #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
+    /// PostgreSQL database for accounts and crawls: `postgres://user:password@host/database`, or
+    /// the folder of its socket (default: a SQLite file in the data directory).
+    #[arg(long, env = "TRAWL_STORE", value_name = "URL", hide_env_values = true)]
+    store: Option<String>,
     /// Access log on standard output (default: common on a terminal, otherwise json).
     #[arg(long, env = "TRAWL_ACCESS_LOG", value_enum, value_name = "FORMAT")]
     access_log: Option<AccessLogSetting>,
@@ -63,6 +67,9 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let (mut config, plugins) = args.engine.load()?;
     if let Some(setting) = args.access_log {
         config.http.access_log = setting;
+    }
+    if args.store.is_some() {
+        config.store.url = args.store;
     }
     descriptors::raise();
     let listener = TcpListener::bind(args.listen).await.with_context(|| {

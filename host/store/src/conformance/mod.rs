@@ -2,7 +2,8 @@
 //!
 //! A case takes the trait that it tests, so it runs on any implementation. `conformance!` declares
 //! one test per case and back end, each on a fresh store. To test another back end, write a
-//! function that opens an empty store of it, and add a line at the end.
+//! function that opens an empty store of it, and add a line at the end, with the attribute of its
+//! tests that says when they are ignored.
 
 mod contacts;
 mod crawls;
@@ -13,6 +14,8 @@ mod totals;
 
 use std::sync::Arc;
 
+use crate::postgres::PostgresStore;
+use crate::postgres::server::Server;
 use crate::sqlite::SqliteStore;
 use crate::{DataDir, Store};
 
@@ -23,9 +26,9 @@ struct Fresh<T> {
 }
 
 macro_rules! conformance {
-    ($backend:ident: $open:path) => {
+    (#[$when:meta] $backend:ident: $open:path) => {
         mod $backend {
-            conformance! { ledger::accounts as accounts on $open, without accounts:
+            conformance! { #[$when] ledger::accounts as accounts on $open, without accounts:
                 an_account_is_created_atomically,
                 a_revoked_key_is_gone,
                 keys_are_listed_with_uses_and_revocation,
@@ -36,7 +39,7 @@ macro_rules! conformance {
                 a_subscription_and_its_charge_are_written_together,
                 prices_are_appended,
             }
-            conformance! { ledger::entries as entries on $open, without accounts:
+            conformance! { #[$when] ledger::entries as entries on $open, without accounts:
                 a_repeated_entry_is_skipped,
                 only_the_entry_that_overdraws_is_refused,
                 open_reserves_are_found_anywhere_in_the_ledger,
@@ -46,7 +49,7 @@ macro_rules! conformance {
                 usage_is_summed_by_day,
                 usage_is_summed_by_key,
             }
-            conformance! { crawls as crawls on $open, with accounts:
+            conformance! { #[$when] crawls as crawls on $open, with accounts:
                 a_crawl_is_read_back_in_every_state,
                 only_a_parked_crawl_is_queued_again,
                 an_ended_crawl_is_reopened_with_another_request,
@@ -61,7 +64,7 @@ macro_rules! conformance {
                 expired_crawls_are_deleted_completely,
                 lists_are_paged,
             }
-            conformance! { outbox as outbox on $open, with accounts:
+            conformance! { #[$when] outbox as outbox on $open, with accounts:
                 events_are_stored_until_they_are_delivered,
                 accounts_have_channels_of_their_own,
                 a_channel_that_was_served_goes_behind_the_others,
@@ -70,20 +73,21 @@ macro_rules! conformance {
                 a_secret_is_generated_once_and_renewed,
                 a_replaced_secret_signs_for_a_while,
             }
-            conformance! { contacts as contacts on $open, with accounts:
+            conformance! { #[$when] contacts as contacts on $open, with accounts:
                 contacts_are_merged_and_listed,
             }
-            conformance! { totals as totals on $open, with accounts:
+            conformance! { #[$when] totals as totals on $open, with accounts:
                 totals_follow_every_row,
                 a_repeated_batch_is_counted_once,
                 expired_answers_are_deleted,
             }
         }
     };
-    ($($suite:ident)::+ as $name:ident on $open:path, without accounts: $($case:ident,)*) => {
+    (#[$when:meta] $($suite:ident)::+ as $name:ident on $open:path, without accounts: $($case:ident,)*) => {
         mod $name {
             use $crate::conformance::$($suite)::+ as suite;
             $(#[tokio::test]
+            #[$when]
             async fn $case() {
                 let fresh = $open().await;
                 suite::$case(&*fresh.store).await;
@@ -91,11 +95,12 @@ macro_rules! conformance {
             })*
         }
     };
-    ($($suite:ident)::+ as $name:ident on $open:path, with accounts: $($case:ident,)*) => {
+    (#[$when:meta] $($suite:ident)::+ as $name:ident on $open:path, with accounts: $($case:ident,)*) => {
         mod $name {
             use $crate::conformance::$($suite)::+ as suite;
             use $crate::conformance::fixtures::with_accounts;
             $(#[tokio::test]
+            #[$when]
             async fn $case() {
                 let fresh = $open().await;
                 with_accounts(&*fresh.store).await;
@@ -116,4 +121,20 @@ async fn open_sqlite() -> Fresh<tempfile::TempDir> {
     }
 }
 
-conformance! { sqlite: crate::conformance::open_sqlite }
+async fn open_postgres() -> Fresh<(tempfile::TempDir, Arc<Server>)> {
+    let server = Server::shared();
+    let url = server.database().await;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let store = PostgresStore::open(data, &url).await.expect("a store");
+    Fresh {
+        store: Arc::new(store),
+        _guard: (directory, server),
+    }
+}
+
+conformance! { #[cfg(test)] sqlite: crate::conformance::open_sqlite }
+conformance! {
+    #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+    postgres: crate::conformance::open_postgres
+}

@@ -24,6 +24,7 @@ use trawl_plan::router::RouterDefaults;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
 use trawl_store::DiskThreshold;
+use trawl_store::postgres::PostgresUrl;
 
 use crate::config::{
     AccessLogSetting, Config, ProviderSettings, ProxySettings, ResolveSetting, RouterDefault,
@@ -309,6 +310,13 @@ pub(super) fn webhook_limits(config: &Config) -> WebhookLimits {
         bytes: mebibytes(config.limits.webhook_mib_per_account),
         ..WebhookLimits::default()
     }
+}
+
+/// The PostgreSQL database, if there is one.
+pub(super) fn store_url(config: &Config) -> anyhow::Result<Option<PostgresUrl>> {
+    let url = config.store.url.as_deref();
+    let parsed = url.map(str::parse::<PostgresUrl>).transpose();
+    parsed.context("`[store] url`, `--store` or TRAWL_STORE cannot be used")
 }
 
 /// Bytes that one account may store; 0 for no limit.

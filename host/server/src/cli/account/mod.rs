@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use trawl_control::{ControlError, Operator, Reply, Request, STATEMENT_ENTRIES_MAX};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_store::postgres::PostgresUrl;
 
 use super::standard_output::print_bytes;
 use crate::app;
@@ -34,6 +35,15 @@ pub(super) struct AccountArgs {
         default_value = "data"
     )]
     data: PathBuf,
+    /// PostgreSQL database of the server, if it has one; needed only while it does not run.
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "TRAWL_STORE",
+        hide_env_values = true
+    )]
+    store: Option<PostgresUrl>,
     /// Print JSON; amounts are integers in nanodollars.
     #[arg(long, global = true)]
     json: bool,
@@ -186,7 +196,7 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let creates = matches!(args.command, AccountCommand::Create { .. });
     // No server uses a directory that is not there.
     let is_new = creates && !args.data.exists();
-    let mut operator = Operator::reach(&args.data, creates).await?;
+    let mut operator = Operator::reach_store(&args.data, creates, args.store.as_ref()).await?;
     if let AccountCommand::Seats { config, .. } = &args.command {
         let prices = app::seat_prices(&Config::load(config.as_deref())?)?;
         operator = operator.with_seat_prices(prices);

@@ -1,0 +1,38 @@
+//! Where accounts, the ledger, crawls, webhook events and contacts are stored.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// `[store]`: the database.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreSettings {
+    /// A PostgreSQL database: `postgres://user:password@host/database`, or the folder of the
+    /// server's socket. By default a SQLite file in the data directory.
+    pub url: Option<String>,
+}
+
+impl fmt::Debug for StoreSettings {
+    /// Without the URL, which may have a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreSettings")
+            .field("has_url", &self.url.is_some())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_is_not_shown() {
+        let settings = StoreSettings {
+            url: Some("postgres://ann:s3cret@db/pages".to_owned()),
+        };
+        let shown = format!("{settings:?}");
+        assert!(shown.contains("has_url: true"), "{shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}

@@ -1,0 +1,92 @@
+//! One process writes to a database. Every connection of a process holds a shared lock of the
+//! database and has seen the nonce of that process; a process gets a nonce only while it holds the
+//! lock alone. So none writes after another one has begun: not even one that was suspended, or cut
+//! off, and connects again.
+
+use std::time::{Duration, Instant};
+
+use sqlx::postgres::PgConnection;
+
+use super::row::failed_to;
+use crate::StoreError;
+
+const CLAIMING: &str = "claim it for this process";
+/// The lock: `trwl` in ASCII, and a number of it.
+const LOCK: (i32, i32) = (0x7472_776c, 1);
+/// How long the connections of a process that ended just now may take to be closed.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+
+/// What a process has in common with its connections.
+pub(super) type Nonce = [u8; 16];
+
+/// Waits until no other process uses the database, and locks it.
+pub(super) async fn lock(connection: &mut PgConnection, server: &str) -> Result<(), StoreError> {
+    let deadline = Instant::now() + WAIT_MAX;
+    loop {
+        let is_locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1, $2)")
+            .bind(LOCK.0)
+            .bind(LOCK.1)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed_to(CLAIMING))?;
+        if is_locked {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            let server = server.to_owned();
+            return Err(StoreError::DatabaseInUse { server });
+        }
+        tokio::time::sleep(RETRY_DELAY).await;
+    }
+}
+
+/// Makes this process the one that writes, and releases the lock for its connections.
+pub(super) async fn take(connection: &mut PgConnection) -> Result<Nonce, StoreError> {
+    let mut nonce = Nonce::default();
+    getrandom::fill(&mut nonce).expect("the operating system provides random numbers");
+    sqlx::query("UPDATE claim SET nonce = $1")
+        .bind(&nonce[..])
+        .execute(&mut *connection)
+        .await
+        .map_err(failed_to(CLAIMING))?;
+    sqlx::query("SELECT pg_advisory_unlock($1, $2)")
+        .bind(LOCK.0)
+        .bind(LOCK.1)
+        .execute(&mut *connection)
+        .await
+        .map_err(failed_to(CLAIMING))?;
+    Ok(nonce)
+}
+
+/// Lets a new connection of the process with this nonce write, durably.
+///
+/// # Errors
+/// Another process has claimed the database, or the database failed.
+pub(super) async fn join(connection: &mut PgConnection, nonce: Nonce) -> Result<(), sqlx::Error> {
+    let is_locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock_shared($1, $2)")
+        .bind(LOCK.0)
+        .bind(LOCK.1)
+        .fetch_one(&mut *connection)
+        .await?;
+    // Read once the lock is held: while it is, nothing changes the nonce.
+    let is_ours = is_locked && {
+        let found: Vec<u8> = sqlx::query_scalar("SELECT nonce FROM claim")
+            .fetch_one(&mut *connection)
+            .await?;
+        found == nonce
+    };
+    if !is_ours {
+        tracing::error!("another process uses the database: this one cannot write any more");
+        let taken = "another process uses the database";
+        return Err(sqlx::Error::Protocol(taken.to_owned()));
+    }
+    // A charge is durable before its page is delivered, whatever the database's default is.
+    sqlx::query(
+        "SELECT set_config('synchronous_commit', 'on', FALSE)
+         WHERE current_setting('synchronous_commit') = 'off'",
+    )
+    .execute(connection)
+    .await
+    .map(drop)
+}

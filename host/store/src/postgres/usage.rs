@@ -1,0 +1,431 @@
+//! Sums over the ledger: statements, runs, usage, audits.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use sqlx::AssertSqlSafe;
+use sqlx::postgres::{PgConnection, PgPool, PgRow};
+
+use trawl_model::clock::{DAY_MS, Timestamp};
+use trawl_model::{Charge, Nanodollars};
+
+use super::PostgresStore;
+use super::entries::{kind_named, posted};
+use super::row::{column, failed_to, list_failed_to, number};
+use crate::{
+    AccountId, AccountUsage, Audit, Consumed, Disagreement, KeyDisagreement, KeyPrefix, KindSum,
+    StatementPage, StoreError, WAITS_FOR_HOST, Window,
+};
+
+/// Total charge of a run by component. The ids of its posts start with its name, so this reads no
+/// other entries.
+pub(super) async fn run_charge(readers: &PgPool, run: &str) -> Result<Charge, StoreError> {
+    let row = sqlx::query(
+        "SELECT COALESCE(SUM(ai), 0)::BIGINT AS ai, COALESCE(SUM(compute), 0)::BIGINT AS compute,
+            COALESCE(SUM(file), 0)::BIGINT AS file,
+            COALESCE(SUM(bytes_transferred), 0)::BIGINT AS bytes_transferred,
+            COALESCE(SUM(transform), 0)::BIGINT AS transform,
+            COALESCE(SUM(vendor_billed), 0)::BIGINT AS vendor_billed
+         FROM entries WHERE id >= 'c:' || $1 || ':' AND id < 'c:' || $1 || ';'",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("add up a run"))?;
+    let part = |name| column(&row, name).map(Nanodollars);
+    Ok(Charge {
+        ai: part("ai")?,
+        compute: part("compute")?,
+        file: part("file")?,
+        bytes_transferred: part("bytes_transferred")?,
+        transform: part("transform")?,
+        vendor_billed: part("vendor_billed")?,
+    })
+}
+
+pub(super) async fn has_run_posts(readers: &PgPool, run: &str) -> Result<bool, StoreError> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM entries WHERE id >= 'c:' || $1 || ':' AND id < 'c:' || $1 || ';')",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("look for charges of a run"))
+}
+
+pub(super) async fn run_spent(readers: &PgPool, run: &str) -> Result<Nanodollars, StoreError> {
+    let spent: i64 = sqlx::query_scalar(
+        "SELECT COALESCE(-SUM(amount), 0)::BIGINT FROM entries WHERE id >= 'c:' || $1 || ':' AND id < 'c:' || $1 || ';'",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("add up a run"))?;
+    Ok(Nanodollars(spent))
+}
+
+/// Entries that one step of a statement reads: a few milliseconds, after which the statement of
+/// another account may go on.
+const STEP_ENTRIES: i64 = 10_000;
+
+/// Read in steps of at most [`STEP_ENTRIES`] entries. The ledger only grows, so all steps together
+/// see what it had when the balance was read.
+pub(super) async fn statement(
+    store: &PostgresStore,
+    account: &AccountId,
+    window: Window,
+) -> Result<StatementPage, StoreError> {
+    let failed = list_failed_to("read the ledger");
+    let found: Option<(i64, i64, i64)> = sqlx::query_as(
+        "SELECT balance, held, (SELECT COALESCE(MAX(seq), 0) FROM entries WHERE account = accounts.id)
+         FROM accounts WHERE id = $1",
+    )
+    .bind(account.as_str())
+    .fetch_optional(&mut *store.list_connection().await?)
+    .await
+    .map_err(&failed)?;
+    let (balance, held, last) = found.unwrap_or_default();
+    let mut entries = Vec::new();
+    let mut after = window.after;
+    while after < last && entries.len() < window.limit as usize {
+        let mut connection = store.list_connection().await?;
+        let end = end_of_step(&mut connection, account, after, last).await?;
+        let rows = sqlx::query(
+            "SELECT * FROM entries WHERE account = $1 AND seq > $2 AND seq <= $3 AND at >= $4 AND at < $5
+             ORDER BY seq LIMIT $6",
+        )
+        .bind(account.as_str())
+        .bind(after)
+        .bind(end)
+        .bind(window.from.0)
+        .bind(window.to.0)
+        .bind(i64::from(window.limit) - entries.len() as i64)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(&failed)?;
+        for row in &rows {
+            entries.push(posted(row)?);
+        }
+        after = end;
+    }
+    let sums = match window.after {
+        0 => sums(store, account, window, last).await?,
+        _ => Vec::new(),
+    };
+    Ok(StatementPage {
+        entries,
+        sums,
+        balance: Nanodollars(balance),
+        held: Nanodollars(held),
+    })
+}
+
+/// The last entry of the step that begins after `after`.
+async fn end_of_step(
+    connection: &mut PgConnection,
+    account: &AccountId,
+    after: i64,
+    last: i64,
+) -> Result<i64, StoreError> {
+    let end: Option<i64> = sqlx::query_scalar(
+        "SELECT seq FROM entries WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT 1 OFFSET $3",
+    )
+    .bind(account.as_str())
+    .bind(after)
+    // The entry after this many others: the last of the step.
+    .bind(STEP_ENTRIES - 1)
+    .fetch_optional(connection)
+    .await
+    .map_err(list_failed_to("read the ledger"))?;
+    Ok(end.unwrap_or(last))
+}
+
+/// Sums by kind over a time window, of entries up to `last`.
+async fn sums(
+    store: &PostgresStore,
+    account: &AccountId,
+    window: Window,
+    last: i64,
+) -> Result<Vec<KindSum>, StoreError> {
+    let mut sums: BTreeMap<String, (u64, Nanodollars)> = BTreeMap::new();
+    let mut after = 0;
+    while after < last {
+        let mut connection = store.list_connection().await?;
+        let end = end_of_step(&mut connection, account, after, last).await?;
+        let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+            "SELECT kind, COUNT(*), SUM(amount)::BIGINT FROM entries
+             WHERE account = $1 AND seq > $2 AND seq <= $3 AND at >= $4 AND at < $5 GROUP BY kind",
+        )
+        .bind(account.as_str())
+        .bind(after)
+        .bind(end)
+        .bind(window.from.0)
+        .bind(window.to.0)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(list_failed_to("add up the ledger"))?;
+        for (kind, n_entries, amount) in rows {
+            let sum = sums.entry(kind).or_default();
+            sum.0 += n_entries.unsigned_abs();
+            sum.1 += Nanodollars(amount);
+        }
+        after = end;
+    }
+    let sums = sums.into_iter().map(|(kind, (n_entries, amount))| {
+        Ok(KindSum {
+            kind: kind_named(&kind)?,
+            n_entries,
+            amount,
+        })
+    });
+    sums.collect()
+}
+
+pub(super) async fn audit(readers: &PgPool) -> Result<Audit, StoreError> {
+    // One statement, so that entries and balances are consistent.
+    let rows: Vec<(String, i64, i64, i64, i64, i64)> = sqlx::query_as(
+        "SELECT accounts.id, balance, accounts.held,
+                COALESCE(SUM(amount), 0)::BIGINT, COALESCE(SUM(entries.held), 0)::BIGINT, COUNT(seq)
+         FROM accounts LEFT JOIN entries ON entries.account = accounts.id
+         GROUP BY accounts.id ORDER BY accounts.id",
+    )
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to("add up the ledger"))?;
+    let n_accounts = rows.len() as u64;
+    let n_entries = rows.iter().map(|row| row.5.unsigned_abs()).sum();
+    let disagreements = rows
+        .into_iter()
+        .filter(|(_, balance, held, amounts, helds, _)| balance != amounts || held != helds)
+        .map(|(id, balance, held, amounts, helds, _)| Disagreement {
+            account: AccountId::new(id),
+            balance: Nanodollars(balance),
+            entries_balance: Nanodollars(amounts),
+            held: Nanodollars(held),
+            entries_held: Nanodollars(helds),
+        })
+        .collect();
+    Ok(Audit {
+        n_accounts,
+        n_entries,
+        disagreements,
+        key_disagreements: key_disagreements(readers).await?,
+    })
+}
+
+/// What a key has spent in a month, by its own row and by its entries.
+struct KeySums {
+    account: AccountId,
+    /// Beginning of the month in Unix milliseconds.
+    month: i64,
+    month_spent: Nanodollars,
+    entries_spent: Nanodollars,
+    /// Whether its first charge of the month was read.
+    has_begun: bool,
+}
+
+/// Compares what each key has spent in the month of its last charge with its entries since the
+/// first one of that month. A later entry counts in that month whatever its time, as in the trigger
+/// `entries_count_for_keys`. Entries are added up here as they are read.
+async fn key_disagreements(readers: &PgPool) -> Result<Vec<KeyDisagreement>, StoreError> {
+    let failed = failed_to("add up the charges of keys");
+    // One snapshot, so that entries and keys are consistent.
+    let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    let begun = readers.begin_with(snapshot).await;
+    let mut transaction = begun.map_err(&failed)?;
+    let rows: Vec<(String, String, i64, i64)> =
+        sqlx::query_as("SELECT prefix, account, month, month_spent FROM keys")
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(&failed)?;
+    let keys = rows.into_iter().map(|(prefix, account, month, spent)| {
+        let sums = KeySums {
+            account: AccountId::new(account),
+            month,
+            month_spent: Nanodollars(spent),
+            entries_spent: Nanodollars::ZERO,
+            has_begun: false,
+        };
+        (KeyPrefix::new(&prefix), sums)
+    });
+    let mut keys: BTreeMap<KeyPrefix, KeySums> = keys.collect();
+    let mut posts = sqlx::query(
+        "SELECT key, amount, at FROM entries WHERE kind = 'post' AND amount <> 0 ORDER BY seq",
+    )
+    .fetch(&mut *transaction);
+    while let Some(post) = posts.try_next().await.map_err(&failed)? {
+        let prefix: &str = column(&post, "key")?;
+        let Some(sums) = keys.get_mut(&KeyPrefix::new(prefix)) else {
+            continue;
+        };
+        let (amount, at): (i64, i64) = (column(&post, "amount")?, column(&post, "at")?);
+        sums.has_begun |= at >= sums.month;
+        if sums.has_begun {
+            sums.entries_spent += Nanodollars(-amount);
+        }
+    }
+    let wrong = keys
+        .into_iter()
+        .filter(|(_, sums)| sums.month_spent != sums.entries_spent);
+    let disagreements = wrong.map(|(key, sums)| KeyDisagreement {
+        account: sums.account,
+        key,
+        month_spent: sums.month_spent,
+        entries_spent: sums.entries_spent,
+    });
+    Ok(disagreements.collect())
+}
+
+/// The sums of usage. Every charge is a page, and every refund one that failed. So is a void, but
+/// for those that return the unused allotment of a run, which have no URL, and those of pages that
+/// continue ([`WAITS_FOR_HOST`], the first value to bind).
+const SUMS: &str = "account,
+             COUNT(*) FILTER (WHERE kind = 'post' AND amount <= 0) AS n_pages,
+             COUNT(*) FILTER (WHERE (kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%') AND reason <> $1)
+                 OR (kind = 'post' AND amount > 0)) AS n_failed,
+             SUM(n_bytes)::BIGINT AS n_bytes, SUM(cpu)::BIGINT AS cpu,
+             SUM(ai)::BIGINT AS ai, SUM(compute)::BIGINT AS compute, SUM(file)::BIGINT AS file,
+             SUM(bytes_transferred)::BIGINT AS bytes_transferred, SUM(transform)::BIGINT AS transform,
+             SUM(vendor_billed)::BIGINT AS vendor_billed,
+             SUM(CASE kind WHEN 'top_up' THEN amount ELSE 0 END)::BIGINT AS top_ups,
+             SUM(CASE kind WHEN 'bonus' THEN amount ELSE 0 END)::BIGINT AS bonuses,
+             SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END)::BIGINT AS seats";
+
+/// Usage per account.
+pub(super) async fn by_account(
+    readers: &PgPool,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<AccountUsage>, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS} FROM entries WHERE at >= $2 AND at < $3 GROUP BY account ORDER BY account"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(WAITS_FOR_HOST)
+        .bind(from.0)
+        .bind(to.0)
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to("add up the usage"))?;
+    rows.iter().map(account_usage).collect()
+}
+
+/// How the entries of an account are grouped.
+struct Groups<K> {
+    /// Expression over an entry; what has the same value is a group.
+    of: String,
+    /// Condition on the entries, after `AND`.
+    only: &'static str,
+    /// Reads the value, which is the column `part`.
+    read: fn(&PgRow) -> Result<K, StoreError>,
+}
+
+/// Usage of an account per day.
+pub(super) async fn by_day(
+    store: &PostgresStore,
+    account: &AccountId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<(Timestamp, AccountUsage)>, StoreError> {
+    let days = Groups {
+        // Division rounds towards zero, and no entry is older than 1970.
+        of: format!("at / {DAY_MS}"),
+        only: "TRUE",
+        read: |row| column::<i64>(row, "part").map(|day| Timestamp(day * DAY_MS)),
+    };
+    grouped(store, account, (from, to), days).await
+}
+
+/// Usage of an account per key that its pages were requested with.
+pub(super) async fn by_key(
+    store: &PostgresStore,
+    account: &AccountId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<(KeyPrefix, AccountUsage)>, StoreError> {
+    let keys = Groups {
+        of: "key".to_owned(),
+        only: "kind IN ('post', 'void')",
+        read: |row| column::<&str>(row, "part").map(KeyPrefix::new),
+    };
+    let mut keys = grouped(store, account, (from, to), keys).await?;
+    // The void of a run's unused money is not a page.
+    keys.retain(|(_, usage)| usage.n_pages + usage.n_failed > 0);
+    Ok(keys)
+}
+
+/// Usage of an account per group, sorted by group. Read in steps like a statement.
+async fn grouped<K: Ord + Send>(
+    store: &PostgresStore,
+    account: &AccountId,
+    (from, to): (Timestamp, Timestamp),
+    groups: Groups<K>,
+) -> Result<Vec<(K, AccountUsage)>, StoreError> {
+    let failed = list_failed_to("add up the usage");
+    let last: i64 =
+        sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM entries WHERE account = $1")
+            .bind(account.as_str())
+            .fetch_one(&mut *store.list_connection().await?)
+            .await
+            .map_err(&failed)?;
+    let sql: Arc<str> = format!(
+        "SELECT {} AS part, {SUMS} FROM entries
+         WHERE account = $2 AND seq > $3 AND seq <= $4 AND at >= $5 AND at < $6 AND {} GROUP BY account, part",
+        groups.of, groups.only
+    )
+    .into();
+    let mut sums: BTreeMap<K, AccountUsage> = BTreeMap::new();
+    let mut after = 0;
+    while after < last {
+        let mut connection = store.list_connection().await?;
+        let end = end_of_step(&mut connection, account, after, last).await?;
+        let rows = sqlx::query(AssertSqlSafe(Arc::clone(&sql)))
+            .bind(WAITS_FOR_HOST)
+            .bind(account.as_str())
+            .bind(after)
+            .bind(end)
+            .bind(from.0)
+            .bind(to.0)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(&failed)?;
+        for row in &rows {
+            let usage = account_usage(row)?;
+            match sums.entry((groups.read)(row)?) {
+                Entry::Vacant(group) => {
+                    group.insert(usage);
+                }
+                Entry::Occupied(mut group) => group.get_mut().add(&usage),
+            }
+        }
+        after = end;
+    }
+    Ok(sums.into_iter().collect())
+}
+
+fn account_usage(row: &PgRow) -> Result<AccountUsage, StoreError> {
+    let amount = |name| column(row, name).map(Nanodollars);
+    Ok(AccountUsage {
+        account: AccountId::new(column::<&str>(row, "account")?),
+        n_pages: number(row, "n_pages")?,
+        n_failed: number(row, "n_failed")?,
+        consumed: Consumed {
+            n_bytes: number(row, "n_bytes")?,
+            cpu: Duration::from_micros(number(row, "cpu")?),
+        },
+        charge: Charge {
+            ai: amount("ai")?,
+            compute: amount("compute")?,
+            file: amount("file")?,
+            bytes_transferred: amount("bytes_transferred")?,
+            transform: amount("transform")?,
+            vendor_billed: amount("vendor_billed")?,
+        },
+        top_ups: amount("top_ups")?,
+        bonuses: amount("bonuses")?,
+        seats: amount("seats")?,
+    })
+}
