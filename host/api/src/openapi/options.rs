@@ -13,6 +13,7 @@ pub(super) fn add_plugins(document: &mut Value, status: &Value) {
         ("format", "FormatOptions"),
         ("filter", "Filters"),
         ("extractor", "Extractors"),
+        ("decoder", "DecoderOptions"),
     ];
     for (kind, object) in by_name {
         schemas[object]["properties"] = options_by_name(plugins, kind).into();
