@@ -109,7 +109,7 @@ impl Asked<'_> {
             text: (page.kind != MediaKind::Binary).then_some(&*page.text),
         };
         let pages: Vec<PageRange> = self.plan.pages.iter().map(range).collect();
-        let (name, mut decoded) = match self.ask(&body, &pages)? {
+        let (name, mut decoded) = match self.ask(&body, &pages, None)? {
             Ok(found) => found,
             Err(error) => return Some(Err(error)),
         };
@@ -144,7 +144,7 @@ impl Asked<'_> {
             media_type: &media_type,
             text: text.as_deref(),
         };
-        match self.ask(&body, &[]) {
+        match self.ask(&body, &[], Some(&name)) {
             Some(Ok((inner_name, mut decoded))) => {
                 outer.metadata.append(&mut decoded.metadata);
                 outer.warnings.append(&mut decoded.warnings);
@@ -163,11 +163,13 @@ impl Asked<'_> {
         }
     }
 
-    /// Asks the decoders for a document in turn, until one of them reads it.
+    /// Asks the decoders for a document in turn, until one of them reads it. `outer` is the decoder
+    /// that it comes from: its options were for the document around.
     fn ask(
         &self,
         body: &Body<'_>,
         pages: &[PageRange],
+        outer: Option<&str>,
     ) -> Option<Result<(String, Decoded), PluginError>> {
         let mut lazy = None;
         for decoder in self.registry.decoders(body.media_type, body.bytes) {
@@ -192,6 +194,7 @@ impl Asked<'_> {
                 pages,
             };
             let options = self.plan.decoder_options.get(&info.name);
+            let options = options.filter(|_| outer != Some(info.name.as_str()));
             let options = options.map_or_else(|| "{}".to_owned(), Value::to_string);
             match decoder.decode(&file, &options) {
                 Err(error) if matches!(error.fault, Fault::Unsupported(_)) => {}
