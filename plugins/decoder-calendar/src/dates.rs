@@ -1,6 +1,7 @@
 //! Dates and times. Source: RFC 5545, 3.3.4 and 3.3.5; RFC 6350, 4.3.
 
-/// `20240102T030405Z` as `2024-01-02T03:04:05Z`, `20240102` as `2024-01-02`; anything else as it is.
+/// `20240102T030405Z` as `2024-01-02T03:04:05Z`, `20240102` as `2024-01-02`; anything else as it
+/// is.
 pub(crate) fn iso(text: &str) -> String {
     let (date, time) = text.split_once('T').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

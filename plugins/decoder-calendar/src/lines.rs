@@ -124,7 +124,7 @@ fn add(done: Component, open: &mut [Component], roots: &mut Vec<Component>) {
     }
 }
 
-/// The lines, joined where a line begins with a blank or where a quoted-printable one ends with `=`.
+/// The lines, joined where one begins with a blank or where a quoted-printable one ends with `=`.
 fn unfolded(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut is_soft = false;
