@@ -11,11 +11,12 @@ use crate::package::{Package, Relation};
 use crate::styles::{Styles, of_run};
 use crate::tables::{self, Cell, Row};
 
-/// Reads a document with this main part.
+/// Reads a document with this main part, comments only if they are wanted.
 pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
+    has_comments: bool,
 ) -> Result<Decoded, Failure> {
     let (folder, _) = main.rsplit_once('/').unwrap_or(("", main));
     let styles = Styles::read(package, folder)?;
@@ -60,11 +61,50 @@ pub(crate) fn read(
     let notes: Vec<Vec<Inline>> = notes.into_iter().map(|(_, note)| note).collect();
     write_notes(&mut html, &notes);
     let n_deep_tables = writer.n_deep_tables;
+    if has_comments {
+        write_comments(&mut html, package, folder, &styles)?;
+    }
     let decoded = package.with_properties(Decoded::new(html.finish()))?;
     Ok(match n_deep_tables {
         0 => decoded,
         count => decoded.warn(format!("{count} deeply nested tables are left out")),
     })
+}
+
+/// Writes the comments after the text: an article each, with its author.
+fn write_comments(
+    html: &mut Html,
+    package: &mut Package<'_>,
+    folder: &str,
+    styles: &Styles,
+) -> Result<(), Failure> {
+    let name = format!("{folder}/comments.xml");
+    let Some(root) = package.xml_if_any(&name)? else {
+        return Ok(());
+    };
+    let relations = package.relations(&name)?;
+    let mut writer = Writer {
+        styles,
+        relations: &relations,
+        notes: Vec::new(),
+        is_noting: true,
+        n_deep_tables: 0,
+    };
+    html.open_with("section", &[("class", "comments")]);
+    for comment in root.all("w:comment") {
+        html.open("article");
+        if let Some(author) = comment.attribute("w:author") {
+            html.element("h4", author);
+        }
+        for paragraph in comment.all("w:p") {
+            html.open("p");
+            writer.inline(paragraph).write(html, false);
+            html.close();
+        }
+        html.close();
+    }
+    html.close();
+    Ok(())
 }
 
 struct Writer<'a> {

@@ -18,6 +18,7 @@ mod slides;
 mod styles;
 mod tables;
 
+use serde::Deserialize;
 use trawl_sdk::decoder::{Decoded, Decoder, Failure, File};
 use trawl_sdk::{Info, Needs};
 
@@ -28,8 +29,20 @@ pub struct Office;
 
 trawl_sdk::export!(decoder: Office);
 
+/// Options of one request: what is left out otherwise.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Whether comments of text documents (DOCX) are written after the text.
+    comments: bool,
+    /// Whether hidden sheets (XLSX) are written.
+    hidden_sheets: bool,
+    /// Whether the notes of slides are written after each.
+    notes: bool,
+}
+
 impl Decoder for Office {
-    type Options = ();
+    type Options = Options;
 
     fn info() -> Info {
         Info::new(
@@ -37,16 +50,23 @@ impl Decoder for Office {
             env!("CARGO_PKG_VERSION"),
             "DOCX, XLSX, PPTX, ODT, ODS, ODP and EPUB: text, tables, slides and chapters",
         )
+        .options_schema(
+            r#"{"type": "object", "additionalProperties": false, "properties": {
+                "comments": {"type": "boolean", "description": "Whether comments of DOCX are written after the text."},
+                "hidden_sheets": {"type": "boolean", "description": "Whether hidden sheets of XLSX are written."},
+                "notes": {"type": "boolean", "description": "Whether the notes of slides are written after each."}
+            }}"#,
+        )
         .needs(Needs::BODY)
     }
 
-    fn decode(file: &File<'_>, (): ()) -> Result<Decoded, Failure> {
+    fn decode(file: &File<'_>, options: Options) -> Result<Decoded, Failure> {
         let mut package = Package::open(&file.body)?;
         if package.has("META-INF/container.xml") {
             return book::read(&mut package, file);
         }
         if package.has("content.xml") {
-            return open_document::read(&mut package, file);
+            return open_document::read(&mut package, file, options.notes);
         }
         let Some(main) = package.main_part()? else {
             let reason = "it is an archive, but no Office file and no e-book".to_owned();
@@ -54,9 +74,15 @@ impl Decoder for Office {
         };
         let root = package.xml(&main)?;
         match root.local_name() {
-            "document" => document::read(&mut package, &main, &root),
-            "workbook" => sheets::read(&mut package, &main, &root),
-            "presentation" => slides::read(&mut package, &main, &root, file),
+            "document" => document::read(&mut package, &main, &root, options.comments),
+            "workbook" => sheets::read(&mut package, &main, &root, options.hidden_sheets),
+            "presentation" => {
+                let wanted = slides::Wanted {
+                    file,
+                    has_notes: options.notes,
+                };
+                slides::read(&mut package, &main, &root, &wanted)
+            }
             other => {
                 let shown: String = other.chars().take(40).collect();
                 Err(Failure::Unsupported(format!("its main part is `{shown}`")))

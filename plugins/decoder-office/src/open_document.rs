@@ -16,8 +16,12 @@ const REPEATED_MAX: u32 = 1_000;
 /// Spaces that one element stands for, at most.
 const SPACES_MAX: usize = 200;
 
-/// Reads a document.
-pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded, Failure> {
+/// Reads a document, the notes of slides only if they are wanted.
+pub(crate) fn read(
+    package: &mut Package<'_>,
+    file: &File<'_>,
+    has_notes: bool,
+) -> Result<Decoded, Failure> {
     if let Some(manifest) = package.text("META-INF/manifest.xml")?
         && manifest.contains("encryption-data")
     {
@@ -49,6 +53,9 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
                 if file.wants_page(count) {
                     html.open_with("section", &[("data-page", &count.to_string())]);
                     writer.slide(&mut html, page)?;
+                    if has_notes {
+                        writer.slide_notes(&mut html, page)?;
+                    }
                     html.close();
                 }
             }
@@ -264,6 +271,21 @@ impl Writer {
         {
             self.blocks(html, frame, 0)?;
         }
+        Ok(())
+    }
+
+    /// Writes the notes of a slide, if it has some.
+    fn slide_notes(&mut self, html: &mut Html, page: &Element) -> Result<(), Failure> {
+        let Some(notes) = page.child("presentation:notes") else {
+            return Ok(());
+        };
+        html.open("aside");
+        for frame in notes.all("draw:frame") {
+            for text in frame.all("draw:text-box") {
+                self.blocks(html, text, 0)?;
+            }
+        }
+        html.close();
         Ok(())
     }
 

@@ -9,11 +9,12 @@ use crate::cells::{CELLS_MAX, Sheet, Value};
 use crate::number::NumberFormat;
 use crate::package::{Package, Relation};
 
-/// Reads a spreadsheet with this main part.
+/// Reads a spreadsheet with this main part, hidden sheets only if they are wanted.
 pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
+    has_hidden: bool,
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
     let target = |kind: &str| {
@@ -45,7 +46,8 @@ pub(crate) fn read(
         .flat_map(|sheets| sheets.all("sheet"))
     {
         let name = sheet.attribute("name").unwrap_or_default();
-        if matches!(sheet.attribute("state"), Some("hidden" | "veryHidden")) {
+        let is_hidden = matches!(sheet.attribute("state"), Some("hidden" | "veryHidden"));
+        if is_hidden && !has_hidden {
             hidden.push(name.to_owned());
             continue;
         }

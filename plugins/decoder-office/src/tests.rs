@@ -266,6 +266,96 @@ fn a_presentation_is_a_section_for_each_slide() {
 }
 
 #[test]
+fn what_is_left_out_otherwise_is_an_option() {
+    let with = |bytes: &[u8], options: Value| {
+        let document = testkit::document("application/zip", bytes);
+        document.decode::<Office>(options).expect("a document")
+    };
+    let main = relations(&[relation("officeDocument", "r1", "word/document.xml", "")]);
+    let text = archive(&[
+        ("_rels/.rels", &main),
+        (
+            "word/document.xml",
+            "<w:document><w:body><w:p><w:r><w:t>a</w:t></w:r></w:p></w:body></w:document>",
+        ),
+        (
+            "word/comments.xml",
+            "<w:comments><w:comment w:author=\"Ann\"><w:p><w:r><w:t>why</w:t></w:r></w:p></w:comment></w:comments>",
+        ),
+    ]);
+    assert_eq!(body(&with(&text, json!({}))), "<p>a</p>");
+    assert_eq!(
+        body(&with(&text, json!({"comments": true}))),
+        "<p>a</p><section class=\"comments\"><article><h4>Ann</h4><p>why</p></article></section>"
+    );
+    let main = relations(&[relation("officeDocument", "r1", "ppt/p.xml", "")]);
+    let slides = relations(&[relation("slide", "r1", "s.xml", "")]);
+    let notes = relations(&[relation("notesSlide", "r1", "n.xml", "")]);
+    let shape = |kind: &str, text: &str| {
+        format!(
+            "<p:sp><p:nvSpPr><p:nvPr><p:ph type=\"{kind}\"/></p:nvPr></p:nvSpPr>\
+             <p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+        )
+    };
+    let tree = |shapes: &str| format!("<s><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></s>");
+    let slide = tree(&shape("title", "One"));
+    let note = tree(&(shape("body", "say it") + &shape("sldNum", "1")));
+    let deck = archive(&[
+        ("_rels/.rels", &main),
+        (
+            "ppt/p.xml",
+            "<p:presentation><p:sldIdLst><p:sldId r:id=\"r1\"/></p:sldIdLst></p:presentation>",
+        ),
+        ("ppt/_rels/p.xml.rels", &slides),
+        ("ppt/s.xml", &slide),
+        ("ppt/_rels/s.xml.rels", &notes),
+        ("ppt/n.xml", &note),
+    ]);
+    let bare = "<section data-page=\"1\"><h2>One</h2></section>";
+    assert_eq!(body(&with(&deck, json!({}))), bare);
+    assert_eq!(
+        body(&with(&deck, json!({"notes": true}))),
+        "<section data-page=\"1\"><h2>One</h2><aside><p>say it</p></aside></section>"
+    );
+    let deck = "<d><office:body><office:presentation><draw:page><draw:frame presentation:class=\"title\">\
+        <draw:text-box><text:p>One</text:p></draw:text-box></draw:frame><presentation:notes><draw:frame>\
+        <draw:text-box><text:p>say it</text:p></draw:text-box></draw:frame></presentation:notes>\
+        </draw:page></office:presentation></office:body></d>";
+    let deck = archive(&[("content.xml", deck)]);
+    assert_eq!(body(&with(&deck, json!({}))), bare);
+    assert_eq!(
+        body(&with(&deck, json!({"notes": true}))),
+        "<section data-page=\"1\"><h2>One</h2><aside><p>say it</p></aside></section>"
+    );
+}
+
+#[test]
+fn hidden_sheets_are_an_option() {
+    let main = relations(&[relation("officeDocument", "r1", "xl/workbook.xml", "")]);
+    let own = relations(&[relation("worksheet", "r1", "s.xml", "")]);
+    let bytes = archive(&[
+        ("_rels/.rels", &main),
+        (
+            "xl/workbook.xml",
+            "<workbook><sheets><sheet name=\"Secret\" state=\"hidden\" r:id=\"r1\"/></sheets></workbook>",
+        ),
+        ("xl/_rels/workbook.xml.rels", &own),
+        ("xl/s.xml", "<worksheet><sheetData/></worksheet>"),
+    ]);
+    let decode = |options: Value| {
+        let document = testkit::document("application/zip", &bytes);
+        document.decode::<Office>(options).expect("a spreadsheet")
+    };
+    assert_eq!(
+        decode(json!({})).warnings,
+        ["hidden sheets are left out: Secret"]
+    );
+    let decoded = decode(json!({"hidden_sheets": true}));
+    assert_eq!(decoded.metadata["sheets"], json!(["Secret"]));
+    assert!(decoded.warnings.is_empty(), "{:?}", decoded.warnings);
+}
+
+#[test]
 fn open_document_texts_have_the_same() {
     let content = "<office:document-content><office:automatic-styles>\
         <style:style style:name=\"T1\"><style:text-properties fo:font-weight=\"bold\"/></style:style>\
