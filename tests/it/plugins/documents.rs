@@ -51,6 +51,19 @@ async fn every_type_is_markdown_by_its_media_type_or_its_first_bytes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_type_is_overruled_by_the_first_bytes() {
+    let (app, site) = world().await;
+    for media_type in ["application/x-unknown", "image/png", "application/msword"] {
+        let url = site.put("/tides", media_type, PDF);
+        let request = json!({
+            "url": url, "return_format": "markdown", "metadata": true, "cache": false,
+        });
+        let entry = app.fine(request).await;
+        assert_eq!(entry["metadata"]["decoded_by"], "pdf", "{media_type}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_wanted_pages_are_decoded() {
     let (app, site) = world().await;
     let pdf = site.put("/tides.pdf", "application/pdf", PDF);

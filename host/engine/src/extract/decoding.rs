@@ -172,8 +172,17 @@ impl Asked<'_> {
         outer: Option<&str>,
     ) -> Option<Result<(String, Decoded), PluginError>> {
         let mut lazy = None;
-        for decoder in self.registry.decoders(body.media_type, body.bytes) {
+        let mut asked: Vec<&str> = Vec::new();
+        // A type may be wrong or unknown: then the first bytes of what is no text decide.
+        let by_bytes = body.text.is_none();
+        let by_bytes = by_bytes.then(|| self.registry.decoders("", body.bytes));
+        let decoders = self.registry.decoders(body.media_type, body.bytes);
+        for decoder in decoders.chain(by_bytes.into_iter().flatten()) {
             let info = decoder.info();
+            if asked.contains(&info.name.as_str()) {
+                continue;
+            }
+            asked.push(&info.name);
             let text = match body.text {
                 Some(text) => text,
                 None if info.needs.source => {
@@ -285,8 +294,10 @@ pub(super) fn names(registry: &Registry, input: &Input, plan: &OutputPlan) -> Ve
             let names = registry.names(PluginKind::Decoder);
             names.into_iter().map(str::to_owned).collect()
         }
-        (media_type, _) => {
+        (media_type, kind) => {
+            let by_bytes = (kind == MediaKind::Binary).then(|| registry.decoders("", &input.body));
             let decoders = registry.decoders(&media_type, &input.body);
+            let decoders = decoders.chain(by_bytes.into_iter().flatten());
             decoders.map(|it| it.info().name.clone()).collect()
         }
     }
