@@ -68,7 +68,7 @@ fn range(part: &str) -> Result<PageRange, PlanError> {
 fn number(text: &str) -> Option<u32> {
     let digits = text.trim();
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = digits.parse().ok().filter(|_| is_number)?;
+    let number = digits.parse::<u32>().ok().filter(|_| is_number)?;
     (number > 0).then_some(number)
 }
 

@@ -7,6 +7,7 @@
 
 mod book;
 mod cells;
+mod contents;
 mod document;
 mod inline;
 mod lists;

@@ -446,6 +446,38 @@ fn a_book_has_its_chapters_in_reading_order() {
 }
 
 #[test]
+fn a_book_begins_with_its_contents() {
+    let nav = "<html><body><nav epub:type=\"landmarks\"><ol><li><a>x</a></li></ol></nav><nav epub:type=\"toc\"><ol>\
+        <li><a href=\"a.xhtml\">One  and</a><ol><li><span>Inner</span></li></ol></li><li><a>Two</a></li></ol></nav></body></html>";
+    let ncx = "<ncx><navMap><navPoint><navLabel><text>One and</text></navLabel><navPoint><navLabel><text>Inner</text></navLabel>\
+        </navPoint></navPoint><navPoint><navLabel><text>Two</text></navLabel></navPoint></navMap></ncx>";
+    let container = "<container><rootfiles><rootfile full-path=\"c.opf\"/></rootfiles></container>";
+    for (item, spine, text) in [("properties=\"x nav\"", "", nav), ("", "toc=\"t\"", ncx)] {
+        let opf = format!(
+            "<package><manifest><item id=\"t\" href=\"t.xml\" {item}/><item id=\"a\" href=\"a.xhtml\"/></manifest>\
+             <spine {spine}><itemref idref=\"a\"/></spine></package>"
+        );
+        let bytes = archive(&[
+            ("META-INF/container.xml", container),
+            ("c.opf", &opf),
+            ("t.xml", text),
+            ("a.xhtml", "<html><body><p>One</p></body></html>"),
+        ]);
+        let decoded = decode(&bytes).expect("a book");
+        let chapter = "<section data-page=\"1\"><div><p>One</p></div></section>";
+        let contents = "<nav><ol><li>One and<ol><li>Inner</li></ol></li><li>Two</li></ol></nav>";
+        assert_eq!(
+            body(&decoded),
+            [contents, chapter].concat(),
+            "{item}{spine}"
+        );
+        let some = testkit::document("application/zip", &bytes).pages(&[(1, 1)]);
+        let some = some.decode::<Office>(json!({})).expect("a book");
+        assert_eq!(body(&some), chapter);
+    }
+}
+
+#[test]
 fn parts_may_be_packed() {
     use std::io::Write as _;
     let text =
@@ -502,4 +534,39 @@ fn other_files_end_with_a_sentence() {
         &archive(&[("content.xml", "?"), ("META-INF/manifest.xml", manifest)]),
         "encrypted document",
     );
+}
+
+#[test]
+fn files_of_every_type_are_read() {
+    let anna = "<section data-page=\"1\"><h2>Anna</h2><p>twelve metres</p></section>";
+    let bert = "<section data-page=\"2\"><h2>Bert</h2><p>thirty metres</p></section>";
+    let slides = [anna, bert].concat();
+    let sheet = "<section><h2>Fleet</h2><table><thead><tr><th>Name</th><th>Length</th></tr></thead>\
+        <tbody><tr><td>Anna</td><td>12.5</td></tr></tbody></table></section>";
+    let chapters = "<section data-page=\"1\"><div><h1>Anna</h1><p>twelve metres</p></div></section>\
+        <section data-page=\"2\"><div><h1>Bert</h1><p>thirty metres</p></div></section>";
+    let files: [(&str, &[u8], &str); 7] = [
+        (
+            "docx",
+            include_bytes!("../cases/ships.docx"),
+            "<h1>Ships</h1><p>Anna is <strong>old</strong>.</p>",
+        ),
+        (
+            "odt",
+            include_bytes!("../cases/ships.odt"),
+            "<h1>Ships</h1><p>Anna is old.</p>",
+        ),
+        ("xlsx", include_bytes!("../cases/ships.xlsx"), sheet),
+        ("ods", include_bytes!("../cases/ships.ods"), sheet),
+        ("pptx", include_bytes!("../cases/ships.pptx"), &slides),
+        ("odp", include_bytes!("../cases/ships.odp"), &slides),
+        ("epub", include_bytes!("../cases/ships.epub"), chapters),
+    ];
+    for (name, bytes, expected) in files {
+        let decoded = decode(bytes).expect(name);
+        assert_eq!(body(&decoded), expected, "{name}");
+        assert_eq!(decoded.metadata["title"], "Ships", "{name}");
+        let pages = expected.matches("data-page").count() as u32;
+        assert_eq!(decoded.page_count, (pages > 0).then_some(pages), "{name}");
+    }
 }
