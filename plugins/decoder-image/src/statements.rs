@@ -53,8 +53,8 @@ pub(crate) fn read(image: &[u8], has_place: bool) -> Statements {
     let Ok(exif) = read.or_else(|error| error.distill_partial_result(|_| ())) else {
         return Statements::default();
     };
-    let fields = FIELDS.iter().filter_map(|(label, tag)| {
-        let text = text(&exif, *tag)?;
+    let fields = FIELDS.iter().filter_map(|&(label, tag)| {
+        let text = text(&exif, tag)?;
         Some(Field { label, text })
     });
     let mut fields: Vec<Field> = fields.collect();

@@ -5,18 +5,20 @@ use std::collections::HashMap;
 use trawl_sdk::decoder::{Decoded, Failure, Html};
 use trawl_sdk::xml::{Element, Node};
 
+use crate::comments::{self, Comment};
 use crate::inline::{Inline, Style, write_notes};
 use crate::lists::Lists;
+use crate::options::Options;
 use crate::package::{Package, Relation};
 use crate::styles::{Styles, of_run};
 use crate::tables::{self, Cell, Row};
 
-/// Reads a document with this main part, comments only if they are wanted.
+/// Reads a document with this main part.
 pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
-    has_comments: bool,
+    options: &Options,
 ) -> Result<Decoded, Failure> {
     let (folder, _) = main.rsplit_once('/').unwrap_or(("", main));
     let styles = Styles::read(package, folder)?;
@@ -61,8 +63,9 @@ pub(crate) fn read(
     let notes: Vec<Vec<Inline>> = notes.into_iter().map(|(_, note)| note).collect();
     write_notes(&mut html, &notes);
     let n_deep_tables = writer.n_deep_tables;
-    if has_comments {
-        write_comments(&mut html, package, folder, &styles)?;
+    if options.comments {
+        let found = read_comments(package, folder, &styles)?;
+        comments::write(&mut html, &found);
     }
     let decoded = package.with_properties(Decoded::new(html.finish()))?;
     Ok(match n_deep_tables {
@@ -71,16 +74,15 @@ pub(crate) fn read(
     })
 }
 
-/// Writes the comments after the text: an article each, with its author.
-fn write_comments(
-    html: &mut Html,
+/// The comments of the document.
+fn read_comments(
     package: &mut Package<'_>,
     folder: &str,
     styles: &Styles,
-) -> Result<(), Failure> {
+) -> Result<Vec<Comment>, Failure> {
     let name = format!("{folder}/comments.xml");
     let Some(root) = package.xml_if_any(&name)? else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let relations = package.relations(&name)?;
     let mut writer = Writer {
@@ -90,21 +92,11 @@ fn write_comments(
         is_noting: true,
         n_deep_tables: 0,
     };
-    html.open_with("section", &[("class", "comments")]);
-    for comment in root.all("w:comment") {
-        html.open("article");
-        if let Some(author) = comment.attribute("w:author") {
-            html.element("h4", author);
-        }
-        for paragraph in comment.all("w:p") {
-            html.open("p");
-            writer.inline(paragraph).write(html, false);
-            html.close();
-        }
-        html.close();
-    }
-    html.close();
-    Ok(())
+    let read = root.all("w:comment").map(|comment| Comment {
+        author: comment.attribute("w:author").unwrap_or_default().to_owned(),
+        paragraphs: comment.all("w:p").map(|it| writer.inline(it)).collect(),
+    });
+    Ok(read.collect())
 }
 
 struct Writer<'a> {

@@ -7,40 +7,31 @@
 
 mod book;
 mod cells;
+mod comments;
 mod contents;
 mod document;
 mod inline;
 mod lists;
 mod number;
 mod open_document;
+mod options;
 mod package;
 mod sheets;
 mod slides;
 mod styles;
 mod tables;
 
-use serde::Deserialize;
 use trawl_sdk::decoder::{Decoded, Decoder, Failure, File};
 use trawl_sdk::{Info, Needs};
 
 use package::Package;
 
+pub use options::Options;
+
 /// Decodes Office files and e-books.
 pub struct Office;
 
 trawl_sdk::export!(decoder: Office);
-
-/// Options of one request: what is left out otherwise.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Whether comments of text documents (DOCX) are written after the text.
-    comments: bool,
-    /// Whether hidden sheets (XLSX) are written.
-    hidden_sheets: bool,
-    /// Whether the notes of slides are written after each.
-    notes: bool,
-}
 
 impl Decoder for Office {
     type Options = Options;
@@ -53,8 +44,8 @@ impl Decoder for Office {
         )
         .options_schema(
             r#"{"type": "object", "additionalProperties": false, "properties": {
-                "comments": {"type": "boolean", "description": "Whether comments of DOCX are written after the text."},
-                "hidden_sheets": {"type": "boolean", "description": "Whether hidden sheets of XLSX are written."},
+                "comments": {"type": "boolean", "description": "Whether comments of DOCX and ODT are written after the text."},
+                "hidden_sheets": {"type": "boolean", "description": "Whether hidden sheets of XLSX and ODS are written."},
                 "notes": {"type": "boolean", "description": "Whether the notes of slides are written after each."}
             }}"#,
         )
@@ -67,7 +58,7 @@ impl Decoder for Office {
             return book::read(&mut package, file);
         }
         if package.has("content.xml") {
-            return open_document::read(&mut package, file, options.notes);
+            return open_document::read(&mut package, file, &options);
         }
         let Some(main) = package.main_part()? else {
             let reason = "it is an archive, but no Office file and no e-book".to_owned();
@@ -75,15 +66,9 @@ impl Decoder for Office {
         };
         let root = package.xml(&main)?;
         match root.local_name() {
-            "document" => document::read(&mut package, &main, &root, options.comments),
-            "workbook" => sheets::read(&mut package, &main, &root, options.hidden_sheets),
-            "presentation" => {
-                let wanted = slides::Wanted {
-                    file,
-                    has_notes: options.notes,
-                };
-                slides::read(&mut package, &main, &root, &wanted)
-            }
+            "document" => document::read(&mut package, &main, &root, &options),
+            "workbook" => sheets::read(&mut package, &main, &root, &options),
+            "presentation" => slides::read(&mut package, &main, &root, (file, &options)),
             other => {
                 let shown: String = other.chars().take(40).collect();
                 Err(Failure::Unsupported(format!("its main part is `{shown}`")))

@@ -7,14 +7,15 @@ use trawl_sdk::xml::Element;
 
 use crate::cells::{CELLS_MAX, Sheet, Value};
 use crate::number::NumberFormat;
+use crate::options::Options;
 use crate::package::{Package, Relation};
 
-/// Reads a spreadsheet with this main part, hidden sheets only if they are wanted.
+/// Reads a spreadsheet with this main part.
 pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
-    has_hidden: bool,
+    options: &Options,
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
     let target = |kind: &str| {
@@ -47,7 +48,7 @@ pub(crate) fn read(
     {
         let name = sheet.attribute("name").unwrap_or_default();
         let is_hidden = matches!(sheet.attribute("state"), Some("hidden" | "veryHidden"));
-        if is_hidden && !has_hidden {
+        if is_hidden && !options.hidden_sheets {
             hidden.push(name.to_owned());
             continue;
         }

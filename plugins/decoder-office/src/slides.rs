@@ -7,26 +7,19 @@ use trawl_sdk::xml::Element;
 
 use crate::inline::{Inline, Style};
 use crate::lists::Lists;
+use crate::options::Options;
 use crate::package::{Package, Relation};
 use crate::tables::{self, Cell, Row};
 
 /// Most slides that are read.
 const SLIDES_MAX: usize = 5_000;
 
-/// What is written of a presentation.
-pub(crate) struct Wanted<'a> {
-    /// The file, which knows the slides.
-    pub(crate) file: &'a File<'a>,
-    /// Whether the notes of slides are written.
-    pub(crate) has_notes: bool,
-}
-
 /// Reads a presentation with this main part.
 pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
-    wanted: &Wanted<'_>,
+    (file, options): (&File<'_>, &Options),
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
     let slides = root
@@ -40,7 +33,7 @@ pub(crate) fn read(
     let mut html = Html::new(&title, None);
     for (index, slide) in slides.iter().take(SLIDES_MAX).enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        if !wanted.file.wants_page(number) {
+        if !file.wants_page(number) {
             continue;
         }
         let Some(root) = package.xml_if_any(&slide.target)? else {
@@ -51,7 +44,7 @@ pub(crate) fn read(
         if let Some(shapes) = root.child("p:cSld").and_then(|it| it.child("p:spTree")) {
             write_shapes(&mut html, shapes, &relations)?;
         }
-        if wanted.has_notes {
+        if options.notes {
             write_notes(&mut html, package, &relations)?;
         }
         html.close();

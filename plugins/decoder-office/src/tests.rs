@@ -330,6 +330,29 @@ fn what_is_left_out_otherwise_is_an_option() {
 }
 
 #[test]
+fn open_document_has_the_same_options() {
+    let with = |content: &str, options: Value| {
+        let document = testkit::document("application/zip", archive(&[("content.xml", content)]));
+        document.decode::<Office>(options).expect("a document")
+    };
+    let text = "<d><office:body><office:text><text:p>a<office:annotation><dc:creator>Ann</dc:creator>\
+        <text:p>why</text:p></office:annotation></text:p></office:text></office:body></d>";
+    assert_eq!(body(&with(text, json!({}))), "<p>a</p>");
+    assert_eq!(
+        body(&with(text, json!({"comments": true}))),
+        "<p>a</p><section class=\"comments\"><article><h4>Ann</h4><p>why</p></article></section>"
+    );
+    let sheets = "<d><office:automatic-styles><style:style style:name=\"ta1\"><style:table-properties table:display=\"false\"/>\
+        </style:style></office:automatic-styles><office:body><office:spreadsheet>\
+        <table:table table:name=\"Secret\" table:style-name=\"ta1\"/></office:spreadsheet></office:body></d>";
+    let decoded = with(sheets, json!({}));
+    assert_eq!(decoded.warnings, ["hidden sheets are left out: Secret"]);
+    assert_eq!(decoded.metadata["sheets"], json!([]));
+    let decoded = with(sheets, json!({"hidden_sheets": true}));
+    assert_eq!(decoded.metadata["sheets"], json!(["Secret"]));
+}
+
+#[test]
 fn hidden_sheets_are_an_option() {
     let main = relations(&[relation("officeDocument", "r1", "xl/workbook.xml", "")]);
     let own = relations(&[relation("worksheet", "r1", "s.xml", "")]);
