@@ -1,6 +1,7 @@
 //! Documents of every type through the server: some of their pages, and documents within.
 
 use serde_json::{Value, json};
+use trawl_tests::coding::gzip_bomb;
 use trawl_tests::{FakeSite, TestApp};
 
 const ZIP: &[u8] = include_bytes!("../../../plugins/decoder-archive/cases/ships.zip");
@@ -153,6 +154,38 @@ async fn the_place_of_an_image_is_given_on_request() {
         assert_eq!(entry["metadata"]["place"], expected);
         assert_eq!(entry["metadata"]["width"], 3);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_files_end_with_a_sentence_and_cost_nothing() {
+    let (app, site) = world().await;
+    let many = b"From x\n".repeat(20_001);
+    let deep = format!("{{\\rtf1 {}", "{".repeat(100_000)).into_bytes();
+    let nested = "BEGIN:VEVENT\n".repeat(100_000).into_bytes();
+    let hostile = [
+        (
+            "application/gzip",
+            gzip_bomb(),
+            "has more than 96 MiB expanded",
+        ),
+        ("application/zip", ZIP[..40].to_vec(), "has no directory"),
+        ("application/mbox", many, "more than 20000 messages"),
+        ("application/rtf", deep, "more than 1000 levels deep"),
+        ("application/ics", nested, "more than 16 levels deep"),
+        ("image/jpeg", IMAGE[..20].to_vec(), "it may be cut off"),
+    ];
+    for (number, (media_type, bytes, expected)) in hostile.into_iter().enumerate() {
+        let url = site.put(&format!("/{number}"), media_type, bytes);
+        let (_, reason) = app
+            .failure(json!({"url": url, "return_format": "markdown"}))
+            .await;
+        assert!(reason.contains(expected), "{media_type}: {reason}");
+    }
+    let after = site.put("/after.rtf", "application/rtf", RTF);
+    let entry = app
+        .fine(json!({"url": after, "return_format": "text"}))
+        .await;
+    assert!(entry["content"].as_str().unwrap().contains("Anna"));
 }
 
 /// A ZIP archive with one member that is stored as it is.
