@@ -71,7 +71,7 @@ fn options_by_name(plugins: &[Value], kind: &str) -> Map<String, Value> {
         let options = options(name, plugin);
         // Filters and extractors are also switched on and off.
         match kind {
-            "format" => options,
+            "format" | "decoder" => options,
             _ => json!({
                 "description": plugin["summary"],
                 "anyOf": [options, {"type": ["boolean", "null"]}],
