@@ -17,7 +17,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
-    use crate::{Allowance, AnalystChoice, Chunking, Format, FormatChoice, LinkRewrite};
+    use crate::{Allowance, AnalystChoice, Chunking, Format, FormatChoice, LinkRewrite, PageRange};
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
@@ -49,6 +49,8 @@ mod tests {
             anchors: true,
             headers: true,
             cookies: true,
+            pages: vec![PageRange { first: 2, last: 3 }],
+            decoder_options: BTreeMap::from([("mine".to_owned(), json!({}))]),
             chunking: Some(Chunking {
                 chunker: "words".to_owned(),
                 options: json!({"value": 1}),
@@ -97,6 +99,8 @@ mod tests {
             anchors,
             headers,
             cookies,
+            pages,
+            decoder_options,
             chunking,
             max_size,
             analyst
@@ -104,7 +108,7 @@ mod tests {
         let n_forms = forms.len();
         forms.sort();
         forms.dedup();
-        assert_eq!((forms.len(), n_forms), (21, 21));
+        assert_eq!((forms.len(), n_forms), (23, 23));
         assert_eq!(usual().canonical(), usual().canonical());
     }
 

@@ -12,6 +12,7 @@ mod catalog;
 pub mod chunking;
 pub mod crawl;
 pub mod credentials;
+pub mod document_pages;
 pub mod duration;
 mod error;
 mod exit;
@@ -50,6 +51,7 @@ use trawl_model::{Nanodollars, PageFailure, Purpose};
 
 pub use analysis::AnalystChoice;
 pub use batch::{BatchPage, BatchPlan};
+pub use document_pages::PageRange;
 pub use error::{PlanError, path_of_pointer};
 pub use exit::{Country, Exit};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
@@ -344,6 +346,11 @@ pub struct OutputPlan {
     pub headers: bool,
     /// `return_cookies`: add the cookies.
     pub cookies: bool,
+    /// `pages`: the pages of a document to decode, in ascending order, without overlap; empty for
+    /// all.
+    pub pages: Vec<PageRange>,
+    /// `decoder_options`: options objects by decoder.
+    pub decoder_options: BTreeMap<String, Value>,
     /// How to split `content`; `None` leaves it whole.
     pub chunking: Option<Chunking>,
     /// Most bytes of `content`, cut at a character boundary.
@@ -371,6 +378,8 @@ impl OutputPlan {
             anchors: false,
             headers: false,
             cookies: false,
+            pages: Vec::new(),
+            decoder_options: BTreeMap::new(),
             chunking: None,
             max_size: None,
         }

@@ -255,6 +255,19 @@ pub fn extractors(
         .collect())
 }
 
+/// The options of decoders by name. A decoder that reads no page of the request does not use them.
+///
+/// # Errors
+/// One is not loaded, or refuses its options.
+pub fn decoders(
+    own: Map<String, Value>,
+    catalog: &dyn Catalog,
+) -> Result<BTreeMap<String, Value>, PlanError> {
+    Ok(named("decoder_options", PluginKind::Decoder, own, catalog)?
+        .into_iter()
+        .collect())
+}
+
 /// Plugins by name with their options; an option value of `null` or `true` means no options.
 fn named(
     field: &'static str,

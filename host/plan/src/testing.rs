@@ -56,7 +56,7 @@ impl Catalog for FakeCatalog {
                 "words",
             ],
             PluginKind::Analyst => &["contacts", "mine"],
-            PluginKind::Decoder => &["data", "feed", "table"],
+            PluginKind::Decoder => &["archive", "data", "feed", "table"],
             PluginKind::Provider => &["acme", "provider_1", "provider_2"],
             PluginKind::Search => &["searxng"],
         };

@@ -23,7 +23,7 @@ pub use kinds::analyst::{
     AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Finding, ModelReply,
 };
 pub use kinds::chunker::ChunkerPlugin;
-pub use kinds::decoder::{Decoded, DecoderPlugin, File, PageRange};
+pub use kinds::decoder::{Decoded, DecoderPlugin, File, Inner, PageRange};
 pub use kinds::extractor::ExtractorPlugin;
 pub use kinds::filter::FilterPlugin;
 pub use kinds::format::{FormatPlugin, Rendered};

@@ -6,7 +6,7 @@ use trawl_parameters::{ChunkingForm, FormatNames, Outputs, ScrapeRequest};
 use trawl_plan::output::{self, FORMAT_DEFAULT, PruneOptions};
 use trawl_plan::{
     Allowance, Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError,
-    PluginKind, chunking,
+    PluginKind, chunking, document_pages,
 };
 
 use super::rendering;
@@ -60,6 +60,11 @@ pub(crate) fn output_plan(
         headers: is_on(request.return_headers),
         cookies: is_on(request.return_cookies),
         chunking: chunking_plan(request.chunking_alg, catalog)?,
+        pages: match filled(request.pages.as_deref()) {
+            Some(pages) => document_pages::read(pages)?,
+            None => Vec::new(),
+        },
+        decoder_options: output::decoders(request.decoder_options.unwrap_or_default(), catalog)?,
         max_size: request
             .max_size
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use trawl_sdk::decoder::{Decoded, Failure, File, Html};
 use trawl_sdk::xml::Element;
 
+use crate::contents;
 use crate::package::{Package, joined};
 
 /// Most chapters that are read.
@@ -54,6 +55,13 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
     let language = first("dc:language");
     let mut html = Html::new(&title, language.as_deref());
     let mut n_left_out = 0;
+    if file.pages.is_empty()
+        && let Some(path) = contents_path(&items, child("spine"))
+    {
+        let root = package.xml_if_any(&joined(folder, &decoded_path(path)))?;
+        let entries = root.as_ref().map(contents::entries).unwrap_or_default();
+        contents::write(&mut html, &entries);
+    }
     for (index, chapter) in chapters.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         if !file.wants_page(number) {
@@ -82,6 +90,20 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
         0 => decoded,
         count => decoded.warn(format!("{count} chapters are missing or left out")),
     })
+}
+
+/// The path of the table of contents: of a page with that property, else what the spine names.
+fn contents_path<'a>(
+    items: &HashMap<&str, &'a Element>,
+    spine: Option<&Element>,
+) -> Option<&'a str> {
+    let is_contents = |item: &&&'a Element| {
+        let properties = item.attribute("properties").unwrap_or_default();
+        properties.split_whitespace().any(|it| it == "nav")
+    };
+    let by_spine = || items.get(spine?.attribute("toc")?).copied();
+    let found = items.values().find(is_contents).copied().or_else(by_spine);
+    found?.attribute("href")
 }
 
 /// The content of the body of a chapter.

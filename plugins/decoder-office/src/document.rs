@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use trawl_sdk::decoder::{Decoded, Failure, Html};
 use trawl_sdk::xml::{Element, Node};
 
+use crate::comments::{self, Comment};
 use crate::inline::{Inline, Style, write_notes};
 use crate::lists::Lists;
+use crate::options::Options;
 use crate::package::{Package, Relation};
 use crate::styles::{Styles, of_run};
 use crate::tables::{self, Cell, Row};
@@ -16,6 +18,7 @@ pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
+    options: &Options,
 ) -> Result<Decoded, Failure> {
     let (folder, _) = main.rsplit_once('/').unwrap_or(("", main));
     let styles = Styles::read(package, folder)?;
@@ -60,11 +63,40 @@ pub(crate) fn read(
     let notes: Vec<Vec<Inline>> = notes.into_iter().map(|(_, note)| note).collect();
     write_notes(&mut html, &notes);
     let n_deep_tables = writer.n_deep_tables;
+    if options.comments {
+        let found = read_comments(package, folder, &styles)?;
+        comments::write(&mut html, &found);
+    }
     let decoded = package.with_properties(Decoded::new(html.finish()))?;
     Ok(match n_deep_tables {
         0 => decoded,
         count => decoded.warn(format!("{count} deeply nested tables are left out")),
     })
+}
+
+/// The comments of the document.
+fn read_comments(
+    package: &mut Package<'_>,
+    folder: &str,
+    styles: &Styles,
+) -> Result<Vec<Comment>, Failure> {
+    let name = format!("{folder}/comments.xml");
+    let Some(root) = package.xml_if_any(&name)? else {
+        return Ok(Vec::new());
+    };
+    let relations = package.relations(&name)?;
+    let mut writer = Writer {
+        styles,
+        relations: &relations,
+        notes: Vec::new(),
+        is_noting: true,
+        n_deep_tables: 0,
+    };
+    let read = root.all("w:comment").map(|comment| Comment {
+        author: comment.attribute("w:author").unwrap_or_default().to_owned(),
+        paragraphs: comment.all("w:p").map(|it| writer.inline(it)).collect(),
+    });
+    Ok(read.collect())
 }
 
 struct Writer<'a> {

@@ -6,8 +6,10 @@ use trawl_sdk::decoder::{Decoded, Failure, File, Html};
 use trawl_sdk::xml::{Element, Node};
 
 use crate::cells::{CELLS_MAX, Sheet, Value};
+use crate::comments::{self, Comment};
 use crate::inline::{Inline, Style, write_notes};
 use crate::lists::Lists;
+use crate::options::Options;
 use crate::package::Package;
 use crate::tables::{self, Cell, Row};
 
@@ -17,7 +19,11 @@ const REPEATED_MAX: u32 = 1_000;
 const SPACES_MAX: usize = 200;
 
 /// Reads a document.
-pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded, Failure> {
+pub(crate) fn read(
+    package: &mut Package<'_>,
+    file: &File<'_>,
+    options: &Options,
+) -> Result<Decoded, Failure> {
     if let Some(manifest) = package.text("META-INF/manifest.xml")?
         && manifest.contains("encryption-data")
     {
@@ -33,6 +39,7 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
         styles: Styles::read([Some(&root), styles.as_ref()]),
         notes: Vec::new(),
         is_noting: false,
+        comments: Vec::new(),
         n_deep_tables: 0,
     };
     let mut html = Html::new(&title, None);
@@ -41,7 +48,13 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
     let body = body.and_then(|body| body.elements().next());
     match body.map(|body| (body.local_name(), body)) {
         Some(("text", body)) => writer.blocks(&mut html, body, 0)?,
-        Some(("spreadsheet", body)) => write_sheets(&mut html, body, &mut decoded),
+        Some(("spreadsheet", body)) => {
+            let hidden = match options.hidden_sheets {
+                true => Vec::new(),
+                false => hidden_styles(&root),
+            };
+            write_sheets(&mut html, body, &hidden, &mut decoded);
+        }
         Some(("presentation" | "drawing", body)) => {
             let mut count = 0;
             for page in body.all("draw:page") {
@@ -49,6 +62,9 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
                 if file.wants_page(count) {
                     html.open_with("section", &[("data-page", &count.to_string())]);
                     writer.slide(&mut html, page)?;
+                    if options.notes {
+                        writer.slide_notes(&mut html, page)?;
+                    }
                     html.close();
                 }
             }
@@ -60,6 +76,9 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
         }
     }
     write_notes(&mut html, &writer.notes);
+    if options.comments {
+        comments::write(&mut html, &writer.comments);
+    }
     decoded.html = html.finish();
     let author = of_meta("meta:initial-creator").or_else(|| of_meta("dc:creator"));
     let decoded = decoded
@@ -146,6 +165,8 @@ struct Writer {
     notes: Vec<Vec<Inline>>,
     /// Whether this is a note itself, which has no notes.
     is_noting: bool,
+    /// Comments that have come, whether they are wanted or not.
+    comments: Vec<Comment>,
     n_deep_tables: usize,
 }
 
@@ -267,6 +288,21 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes the notes of a slide, if it has some.
+    fn slide_notes(&mut self, html: &mut Html, page: &Element) -> Result<(), Failure> {
+        let Some(notes) = page.child("presentation:notes") else {
+            return Ok(());
+        };
+        html.open("aside");
+        for frame in notes.all("draw:frame") {
+            for text in frame.all("draw:text-box") {
+                self.blocks(html, text, 0)?;
+            }
+        }
+        html.close();
+        Ok(())
+    }
+
     fn inline(&mut self, paragraph: &Element) -> Inline {
         let mut inline = Inline::default();
         let style = self.style(paragraph);
@@ -317,6 +353,7 @@ impl Writer {
                 "text:tab" => inline.push("\t", style, link),
                 "text:line-break" => inline.push("\n", style, link),
                 "text:note" if !self.is_noting => self.note(element, inline),
+                "office:annotation" if !self.is_noting => self.comment(element),
                 "text:note" | "office:annotation" | "text:tracked-changes" => {}
                 "draw:frame" | "draw:a" => {
                     let described = element
@@ -327,6 +364,16 @@ impl Writer {
                 _ => self.add(element, style, link, inline),
             }
         }
+    }
+
+    fn comment(&mut self, comment: &Element) {
+        self.is_noting = true;
+        let paragraphs = comment.all("text:p").map(|it| self.inline(it)).collect();
+        self.is_noting = false;
+        self.comments.push(Comment {
+            author: comment.child_text("dc:creator").unwrap_or_default(),
+            paragraphs,
+        });
     }
 
     fn note(&mut self, note: &Element, inline: &mut Inline) {
@@ -397,16 +444,39 @@ fn cells(row: &Element) -> Vec<Cell<'_>> {
     cells
 }
 
-fn write_sheets(html: &mut Html, body: &Element, decoded: &mut Decoded) {
+/// The styles of tables that are not displayed.
+fn hidden_styles(root: &Element) -> Vec<&str> {
+    let styles = root.child("office:automatic-styles");
+    let styles = styles.into_iter().flat_map(Element::elements);
+    let hidden = styles.filter(|style| {
+        let properties = style.child("style:table-properties");
+        properties.and_then(|it| it.attribute("table:display")) == Some("false")
+    });
+    hidden
+        .filter_map(|style| style.attribute("style:name"))
+        .collect()
+}
+
+/// Writes the sheets but those of a hidden style.
+fn write_sheets(html: &mut Html, body: &Element, hidden: &[&str], decoded: &mut Decoded) {
     let (mut room, mut n_left_out) = (CELLS_MAX, 0);
-    let mut names = Vec::new();
+    let (mut names, mut left_out) = (Vec::new(), Vec::new());
     for table in body.all("table:table") {
+        let style = table.attribute("table:style-name");
+        if style.is_some_and(|style| hidden.contains(&style)) {
+            left_out.push(table.attribute("table:name").unwrap_or_default());
+            continue;
+        }
         let sheet = sheet(table);
         names.push(sheet.name.clone());
         n_left_out += sheet.write(html, &mut room);
     }
     if n_left_out > 0 {
         let warning = format!("{n_left_out} rows are left out");
+        decoded.warnings.push(warning);
+    }
+    if !left_out.is_empty() {
+        let warning = format!("hidden sheets are left out: {}", left_out.join(", "));
         decoded.warnings.push(warning);
     }
     decoded.metadata.insert("sheets".to_owned(), names.into());

@@ -7,6 +7,7 @@ use trawl_sdk::xml::Element;
 
 use crate::cells::{CELLS_MAX, Sheet, Value};
 use crate::number::NumberFormat;
+use crate::options::Options;
 use crate::package::{Package, Relation};
 
 /// Reads a spreadsheet with this main part.
@@ -14,6 +15,7 @@ pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
+    options: &Options,
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
     let target = |kind: &str| {
@@ -45,7 +47,8 @@ pub(crate) fn read(
         .flat_map(|sheets| sheets.all("sheet"))
     {
         let name = sheet.attribute("name").unwrap_or_default();
-        if matches!(sheet.attribute("state"), Some("hidden" | "veryHidden")) {
+        let is_hidden = matches!(sheet.attribute("state"), Some("hidden" | "veryHidden"));
+        if is_hidden && !options.hidden_sheets {
             hidden.push(name.to_owned());
             continue;
         }

@@ -7,6 +7,7 @@ use trawl_sdk::xml::Element;
 
 use crate::inline::{Inline, Style};
 use crate::lists::Lists;
+use crate::options::Options;
 use crate::package::{Package, Relation};
 use crate::tables::{self, Cell, Row};
 
@@ -18,7 +19,7 @@ pub(crate) fn read(
     package: &mut Package<'_>,
     main: &str,
     root: &Element,
-    file: &File<'_>,
+    (file, options): (&File<'_>, &Options),
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
     let slides = root
@@ -43,6 +44,9 @@ pub(crate) fn read(
         if let Some(shapes) = root.child("p:cSld").and_then(|it| it.child("p:spTree")) {
             write_shapes(&mut html, shapes, &relations)?;
         }
+        if options.notes {
+            write_notes(&mut html, package, &relations)?;
+        }
         html.close();
     }
     let mut decoded = package.with_properties(Decoded::new(html.finish()))?;
@@ -51,6 +55,39 @@ pub(crate) fn read(
         0 => decoded,
         count => decoded.warn(format!("{count} slides are left out")),
     })
+}
+
+/// Writes the notes of the slide with these relations, if it has some.
+fn write_notes(
+    html: &mut Html,
+    package: &mut Package<'_>,
+    slide: &HashMap<String, Relation>,
+) -> Result<(), Failure> {
+    let mut relations = slide.values();
+    let Some(part) = relations.find(|relation| relation.kind == "notesSlide") else {
+        return Ok(());
+    };
+    let Some(root) = package.xml_if_any(&part.target)? else {
+        return Ok(());
+    };
+    let relations = package.relations(&part.target)?;
+    let shapes = root.child("p:cSld").and_then(|it| it.child("p:spTree"));
+    let bodies = shapes.into_iter().flat_map(flat);
+    let bodies = bodies.filter(|shape| placeholder(shape) == Some("body"));
+    let notes = bodies.flat_map(paragraphs);
+    let notes = notes.map(|paragraph| inline(paragraph, &relations));
+    let notes: Vec<Inline> = notes.filter(|note| !note.is_blank()).collect();
+    if notes.is_empty() {
+        return Ok(());
+    }
+    html.open("aside");
+    for note in &notes {
+        html.open("p");
+        note.write(html, false);
+        html.close();
+    }
+    html.close();
+    Ok(())
 }
 
 /// Writes the shapes of a slide: its title first, wherever it is.

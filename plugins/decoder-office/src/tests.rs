@@ -266,6 +266,119 @@ fn a_presentation_is_a_section_for_each_slide() {
 }
 
 #[test]
+fn what_is_left_out_otherwise_is_an_option() {
+    let with = |bytes: &[u8], options: Value| {
+        let document = testkit::document("application/zip", bytes);
+        document.decode::<Office>(options).expect("a document")
+    };
+    let main = relations(&[relation("officeDocument", "r1", "word/document.xml", "")]);
+    let text = archive(&[
+        ("_rels/.rels", &main),
+        (
+            "word/document.xml",
+            "<w:document><w:body><w:p><w:r><w:t>a</w:t></w:r></w:p></w:body></w:document>",
+        ),
+        (
+            "word/comments.xml",
+            "<w:comments><w:comment w:author=\"Ann\"><w:p><w:r><w:t>why</w:t></w:r></w:p></w:comment></w:comments>",
+        ),
+    ]);
+    assert_eq!(body(&with(&text, json!({}))), "<p>a</p>");
+    assert_eq!(
+        body(&with(&text, json!({"comments": true}))),
+        "<p>a</p><section class=\"comments\"><article><h4>Ann</h4><p>why</p></article></section>"
+    );
+    let main = relations(&[relation("officeDocument", "r1", "ppt/p.xml", "")]);
+    let slides = relations(&[relation("slide", "r1", "s.xml", "")]);
+    let notes = relations(&[relation("notesSlide", "r1", "n.xml", "")]);
+    let shape = |kind: &str, text: &str| {
+        format!(
+            "<p:sp><p:nvSpPr><p:nvPr><p:ph type=\"{kind}\"/></p:nvPr></p:nvSpPr>\
+             <p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+        )
+    };
+    let tree = |shapes: &str| format!("<s><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></s>");
+    let slide = tree(&shape("title", "One"));
+    let note = tree(&(shape("body", "say it") + &shape("sldNum", "1")));
+    let deck = archive(&[
+        ("_rels/.rels", &main),
+        (
+            "ppt/p.xml",
+            "<p:presentation><p:sldIdLst><p:sldId r:id=\"r1\"/></p:sldIdLst></p:presentation>",
+        ),
+        ("ppt/_rels/p.xml.rels", &slides),
+        ("ppt/s.xml", &slide),
+        ("ppt/_rels/s.xml.rels", &notes),
+        ("ppt/n.xml", &note),
+    ]);
+    let bare = "<section data-page=\"1\"><h2>One</h2></section>";
+    assert_eq!(body(&with(&deck, json!({}))), bare);
+    assert_eq!(
+        body(&with(&deck, json!({"notes": true}))),
+        "<section data-page=\"1\"><h2>One</h2><aside><p>say it</p></aside></section>"
+    );
+    let deck = "<d><office:body><office:presentation><draw:page><draw:frame presentation:class=\"title\">\
+        <draw:text-box><text:p>One</text:p></draw:text-box></draw:frame><presentation:notes><draw:frame>\
+        <draw:text-box><text:p>say it</text:p></draw:text-box></draw:frame></presentation:notes>\
+        </draw:page></office:presentation></office:body></d>";
+    let deck = archive(&[("content.xml", deck)]);
+    assert_eq!(body(&with(&deck, json!({}))), bare);
+    assert_eq!(
+        body(&with(&deck, json!({"notes": true}))),
+        "<section data-page=\"1\"><h2>One</h2><aside><p>say it</p></aside></section>"
+    );
+}
+
+#[test]
+fn open_document_has_the_same_options() {
+    let with = |content: &str, options: Value| {
+        let document = testkit::document("application/zip", archive(&[("content.xml", content)]));
+        document.decode::<Office>(options).expect("a document")
+    };
+    let text = "<d><office:body><office:text><text:p>a<office:annotation><dc:creator>Ann</dc:creator>\
+        <text:p>why</text:p></office:annotation></text:p></office:text></office:body></d>";
+    assert_eq!(body(&with(text, json!({}))), "<p>a</p>");
+    assert_eq!(
+        body(&with(text, json!({"comments": true}))),
+        "<p>a</p><section class=\"comments\"><article><h4>Ann</h4><p>why</p></article></section>"
+    );
+    let sheets = "<d><office:automatic-styles><style:style style:name=\"ta1\"><style:table-properties table:display=\"false\"/>\
+        </style:style></office:automatic-styles><office:body><office:spreadsheet>\
+        <table:table table:name=\"Secret\" table:style-name=\"ta1\"/></office:spreadsheet></office:body></d>";
+    let decoded = with(sheets, json!({}));
+    assert_eq!(decoded.warnings, ["hidden sheets are left out: Secret"]);
+    assert_eq!(decoded.metadata["sheets"], json!([]));
+    let decoded = with(sheets, json!({"hidden_sheets": true}));
+    assert_eq!(decoded.metadata["sheets"], json!(["Secret"]));
+}
+
+#[test]
+fn hidden_sheets_are_an_option() {
+    let main = relations(&[relation("officeDocument", "r1", "xl/workbook.xml", "")]);
+    let own = relations(&[relation("worksheet", "r1", "s.xml", "")]);
+    let bytes = archive(&[
+        ("_rels/.rels", &main),
+        (
+            "xl/workbook.xml",
+            "<workbook><sheets><sheet name=\"Secret\" state=\"hidden\" r:id=\"r1\"/></sheets></workbook>",
+        ),
+        ("xl/_rels/workbook.xml.rels", &own),
+        ("xl/s.xml", "<worksheet><sheetData/></worksheet>"),
+    ]);
+    let decode = |options: Value| {
+        let document = testkit::document("application/zip", &bytes);
+        document.decode::<Office>(options).expect("a spreadsheet")
+    };
+    assert_eq!(
+        decode(json!({})).warnings,
+        ["hidden sheets are left out: Secret"]
+    );
+    let decoded = decode(json!({"hidden_sheets": true}));
+    assert_eq!(decoded.metadata["sheets"], json!(["Secret"]));
+    assert!(decoded.warnings.is_empty(), "{:?}", decoded.warnings);
+}
+
+#[test]
 fn open_document_texts_have_the_same() {
     let content = "<office:document-content><office:automatic-styles>\
         <style:style style:name=\"T1\"><style:text-properties fo:font-weight=\"bold\"/></style:style>\
@@ -356,6 +469,38 @@ fn a_book_has_its_chapters_in_reading_order() {
 }
 
 #[test]
+fn a_book_begins_with_its_contents() {
+    let nav = "<html><body><nav epub:type=\"landmarks\"><ol><li><a>x</a></li></ol></nav><nav epub:type=\"toc\"><ol>\
+        <li><a href=\"a.xhtml\">One  and</a><ol><li><span>Inner</span></li></ol></li><li><a>Two</a></li></ol></nav></body></html>";
+    let ncx = "<ncx><navMap><navPoint><navLabel><text>One and</text></navLabel><navPoint><navLabel><text>Inner</text></navLabel>\
+        </navPoint></navPoint><navPoint><navLabel><text>Two</text></navLabel></navPoint></navMap></ncx>";
+    let container = "<container><rootfiles><rootfile full-path=\"c.opf\"/></rootfiles></container>";
+    for (item, spine, text) in [("properties=\"x nav\"", "", nav), ("", "toc=\"t\"", ncx)] {
+        let opf = format!(
+            "<package><manifest><item id=\"t\" href=\"t.xml\" {item}/><item id=\"a\" href=\"a.xhtml\"/></manifest>\
+             <spine {spine}><itemref idref=\"a\"/></spine></package>"
+        );
+        let bytes = archive(&[
+            ("META-INF/container.xml", container),
+            ("c.opf", &opf),
+            ("t.xml", text),
+            ("a.xhtml", "<html><body><p>One</p></body></html>"),
+        ]);
+        let decoded = decode(&bytes).expect("a book");
+        let chapter = "<section data-page=\"1\"><div><p>One</p></div></section>";
+        let contents = "<nav><ol><li>One and<ol><li>Inner</li></ol></li><li>Two</li></ol></nav>";
+        assert_eq!(
+            body(&decoded),
+            [contents, chapter].concat(),
+            "{item}{spine}"
+        );
+        let some = testkit::document("application/zip", &bytes).pages(&[(1, 1)]);
+        let some = some.decode::<Office>(json!({})).expect("a book");
+        assert_eq!(body(&some), chapter);
+    }
+}
+
+#[test]
 fn parts_may_be_packed() {
     use std::io::Write as _;
     let text =
@@ -412,4 +557,39 @@ fn other_files_end_with_a_sentence() {
         &archive(&[("content.xml", "?"), ("META-INF/manifest.xml", manifest)]),
         "encrypted document",
     );
+}
+
+#[test]
+fn files_of_every_type_are_read() {
+    let anna = "<section data-page=\"1\"><h2>Anna</h2><p>twelve metres</p></section>";
+    let bert = "<section data-page=\"2\"><h2>Bert</h2><p>thirty metres</p></section>";
+    let slides = [anna, bert].concat();
+    let sheet = "<section><h2>Fleet</h2><table><thead><tr><th>Name</th><th>Length</th></tr></thead>\
+        <tbody><tr><td>Anna</td><td>12.5</td></tr></tbody></table></section>";
+    let chapters = "<section data-page=\"1\"><div><h1>Anna</h1><p>twelve metres</p></div></section>\
+        <section data-page=\"2\"><div><h1>Bert</h1><p>thirty metres</p></div></section>";
+    let files: [(&str, &[u8], &str); 7] = [
+        (
+            "docx",
+            include_bytes!("../cases/ships.docx"),
+            "<h1>Ships</h1><p>Anna is <strong>old</strong>.</p>",
+        ),
+        (
+            "odt",
+            include_bytes!("../cases/ships.odt"),
+            "<h1>Ships</h1><p>Anna is old.</p>",
+        ),
+        ("xlsx", include_bytes!("../cases/ships.xlsx"), sheet),
+        ("ods", include_bytes!("../cases/ships.ods"), sheet),
+        ("pptx", include_bytes!("../cases/ships.pptx"), &slides),
+        ("odp", include_bytes!("../cases/ships.odp"), &slides),
+        ("epub", include_bytes!("../cases/ships.epub"), chapters),
+    ];
+    for (name, bytes, expected) in files {
+        let decoded = decode(bytes).expect(name);
+        assert_eq!(body(&decoded), expected, "{name}");
+        assert_eq!(decoded.metadata["title"], "Ships", "{name}");
+        let pages = expected.matches("data-page").count() as u32;
+        assert_eq!(decoded.page_count, (pages > 0).then_some(pages), "{name}");
+    }
 }

@@ -301,6 +301,29 @@ fn damaged_files_are_read_as_far_as_they_can_be() {
 }
 
 #[test]
+fn an_empty_password_opens_what_has_no_other() {
+    let decoded = decode(include_bytes!("../cases/open.pdf"));
+    assert!(
+        body(&decoded).contains("Low water at three"),
+        "{}",
+        decoded.html
+    );
+    assert_eq!(decoded.metadata["title"], "Tides");
+    assert_eq!(decoded.metadata["encrypted"], true);
+    let secret = testkit::document("application/pdf", include_bytes!("../cases/secret.pdf"));
+    assert_eq!(
+        secret.decode::<Pdf>(json!({})),
+        Err(Failure::Encrypted("it needs a password".to_owned()))
+    );
+}
+
+#[test]
+fn scanned_pages_are_said_to_have_no_text() {
+    let decoded = decode(include_bytes!("../cases/scan.pdf"));
+    assert_eq!(decoded.warnings, ["all pages are images without text"]);
+}
+
+#[test]
 fn other_files_end_with_a_sentence() {
     let fails = |body: &[u8]| testkit::document("application/pdf", body).decode::<Pdf>(json!({}));
     assert!(matches!(fails(b"<p>no"), Err(Failure::Unsupported(_))));

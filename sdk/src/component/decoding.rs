@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Exported;
 use super::decoder::exports::trawl::decoder::decoder as wit;
 use super::format::trawl::types::types;
-use crate::decoder::{Decoder, Failure, File, PageRange};
+use crate::decoder::{Decoder, Failure, File, Inner, PageRange};
 use crate::options;
 
 impl<P: Decoder> wit::Guest for Exported<P> {
@@ -33,7 +33,18 @@ impl<P: Decoder> wit::Guest for Exported<P> {
             html: decoded.html,
             page_count: decoded.page_count,
             warnings: decoded.warnings,
+            inner: decoded.inner.map(wit::Inner::from),
         })
+    }
+}
+
+impl From<Inner> for wit::Inner {
+    fn from(inner: Inner) -> Self {
+        Self {
+            name: inner.name,
+            content_type: inner.content_type,
+            body: inner.body,
+        }
     }
 }
 

@@ -112,6 +112,17 @@ impl File<'_> {
     }
 }
 
+/// A document within a document: a member of an archive, an attachment of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inner {
+    /// Its name or path in the document.
+    pub name: String,
+    /// What it is, as in a `Content-Type` header; empty if only its first bytes say so.
+    pub content_type: String,
+    /// Its bytes, uncompressed.
+    pub body: Vec<u8>,
+}
+
 /// A decoded document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
@@ -123,6 +134,9 @@ pub struct Decoded {
     pub page_count: Option<u32>,
     /// What is missing or uncertain in the HTML, one sentence each.
     pub warnings: Vec<String>,
+    /// The document within that the options request. The host decodes it in turn, and its HTML
+    /// replaces `html`, which stands if no decoder reads it.
+    pub inner: Option<Inner>,
 }
 
 impl Decoded {

@@ -24,7 +24,8 @@ const TEXT_AT: usize = 1024;
 /// Start of the heap, after one page of constants.
 const HEAP_AT: usize = 65536;
 
-/// What builds a decoder's result: HTML, one title as metadata, 3 pages, no warnings.
+/// What builds a decoder's result: HTML, one title as metadata, 3 pages, no warnings, no
+/// inner document.
 const DECODED: &str = r#"
   (data (i32.const 896) "{\22title\22:\22from the guest\22}")
   (func $decoded (param $at i32) (param $length i32) (result i32)
@@ -37,6 +38,7 @@ const DECODED: &str = r#"
     (i32.store (i32.const 40) (i32.const 3))
     (i32.store (i32.const 44) (i32.const 0))
     (i32.store (i32.const 48) (i32.const 0))
+    (i32.store8 (i32.const 52) (i32.const 0))
     (i32.const 16))"#;
 
 /// Description of a component.

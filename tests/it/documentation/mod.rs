@@ -18,10 +18,11 @@ use trawl::config::Config;
 use stage::Stage;
 
 /// The pages with examples.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "README.md",
     "docs/configuration.md",
     "docs/crawling.md",
+    "docs/documents.md",
     "docs/extraction.md",
     "docs/mcp.md",
     "docs/operator.md",
@@ -74,6 +75,12 @@ async fn the_examples_of_the_configuration_work() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_examples_of_crawling_work() {
     run("docs/crawling.md").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_examples_of_documents_work() {
+    let asked = run("docs/documents.md").await;
+    assert!(asked.iter().any(|head| head.starts_with("GET /ships.zip ")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

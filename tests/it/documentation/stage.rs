@@ -45,6 +45,7 @@ document.querySelector('button').addEventListener('click', async () => {\
   document.body.insertAdjacentHTML('beforeend', '<p class=welcome>Welcome, ' + name + '</p>');\
 });</script></body></html>";
 
+const ZIP: &[u8] = include_bytes!("../../../plugins/decoder-archive/cases/ships.zip");
 const PDF: &[u8] = include_bytes!("../../../plugins/decoder-pdf/src/__fuzz__/pdf/corpus/tides.pdf");
 
 /// Before each block: the programs of this build, and a curl that fails when a request does and
@@ -87,6 +88,7 @@ impl Stage {
             site.put(path, "text/html", html);
         }
         site.put("/tides.pdf", "application/pdf", PDF);
+        site.put("/ships.zip", "application/zip", ZIP);
         let mut world = World::new();
         world.use_vendors(vendors.address, &[]);
         use_browser(&mut world);

@@ -3,6 +3,7 @@
 mod analysts;
 mod calls;
 mod decoders;
+mod documents;
 mod faults;
 mod loading;
 mod native;

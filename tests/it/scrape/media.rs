@@ -30,13 +30,16 @@ async fn json_and_plain_text_are_returned_as_text() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn binary_types_without_a_decoder_are_returned_as_bytes_only() {
     let (app, site) = world().await;
-    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    let clip = b"\0\0\0\x18ftypmp42".to_vec();
     let dvi = b"\xf7\x02\x01\x83\x92\xc0\x1c;\0".to_vec();
-    for (path, bytes, media_type) in [
-        ("/typed/png", png, "image/png"),
-        ("/typed/dvi", dvi, "application/x-dvi"),
+    for (url, bytes, media_type) in [
+        (
+            site.put("/clip", "video/mp4", clip.clone()),
+            clip,
+            "video/mp4",
+        ),
+        (site.url("/typed/dvi"), dvi, "application/x-dvi"),
     ] {
-        let url = site.url(path);
         let entry = app
             .fine(json!({"url": url, "return_format": "bytes"}))
             .await;

@@ -13,6 +13,7 @@ pub(super) fn add_plugins(document: &mut Value, status: &Value) {
         ("format", "FormatOptions"),
         ("filter", "Filters"),
         ("extractor", "Extractors"),
+        ("decoder", "DecoderOptions"),
     ];
     for (kind, object) in by_name {
         schemas[object]["properties"] = options_by_name(plugins, kind).into();
@@ -70,7 +71,7 @@ fn options_by_name(plugins: &[Value], kind: &str) -> Map<String, Value> {
         let options = options(name, plugin);
         // Filters and extractors are also switched on and off.
         match kind {
-            "format" => options,
+            "format" | "decoder" => options,
             _ => json!({
                 "description": plugin["summary"],
                 "anyOf": [options, {"type": ["boolean", "null"]}],

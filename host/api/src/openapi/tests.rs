@@ -24,15 +24,17 @@ fn options_are_added_to_the_request_objects() {
         plugin("filter"),
         plugin("extractor"),
         plugin("chunker"),
+        plugin("decoder"),
     ]));
     for (field, name) in [
         ("format_options", "FormatOptions"),
         ("filters", "Filters"),
         ("extractors", "Extractors"),
+        ("decoder_options", "DecoderOptions"),
     ] {
         let mine = &schemas[name]["properties"]["mine"];
         let options = match field {
-            "format_options" => mine,
+            "format_options" | "decoder_options" => mine,
             _ => &mine["anyOf"][0],
         };
         assert_eq!(options["properties"], schema["properties"], "{field}");

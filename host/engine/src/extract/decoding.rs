@@ -7,12 +7,14 @@ use url::Url;
 
 use trawl_model::{Cause, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
-use trawl_plugins::{Decoded, Fault, File, PluginError, Registry};
+use trawl_plugins::{Decoded, Fault, File, Inner, PageRange, PluginError, PluginKind, Registry};
 
 use super::{Input, PageText};
 
 /// Media type of a decoded document: its HTML is parsed like a page.
 const HTML: &str = "text/html";
+/// Most characters of the name of an inner document that a warning repeats.
+const NAME_CHARS_SHOWN: usize = 80;
 /// Key of `metadata` for what a decoder left out.
 const WARNINGS: &str = "decode_warnings";
 
@@ -43,7 +45,12 @@ impl PageText<'_> {
         if self.kind == MediaKind::Html || !plan.needs_decoded() {
             return;
         }
-        match self.ask(registry, url) {
+        let asked = Asked {
+            registry,
+            url,
+            plan,
+        };
+        match asked.outer(self) {
             Some(Ok((name, decoded))) => self.become_decoded(name, decoded),
             // Text is still text: the answer is the same as without the decoder.
             Some(Err(error)) if self.kind == MediaKind::Text => {
@@ -52,42 +59,6 @@ impl PageText<'_> {
             Some(Err(error)) => self.decoding.failure = Some(failure_of(error)),
             None => {}
         }
-    }
-
-    /// Asks the decoders for the document in turn, until one of them reads it.
-    fn ask(
-        &self,
-        registry: &Registry,
-        url: &Url,
-    ) -> Option<Result<(String, Decoded), PluginError>> {
-        let mut lazy = None;
-        for decoder in registry.decoders(&self.media_type, self.body) {
-            let text = match self.kind {
-                // Its type says nothing; its first bytes do.
-                MediaKind::Binary if decoder.info().needs.source => {
-                    let decode = || trawl_document::decode(self.body, self.content_type).text;
-                    &**lazy.get_or_insert_with(decode)
-                }
-                _ => &*self.text,
-            };
-            let file = File {
-                text,
-                body: self.body,
-                media_type: match self.media_type.as_str() {
-                    "" => "application/octet-stream",
-                    media_type => media_type,
-                },
-                content_type: self.content_type,
-                url: url.as_str(),
-                pages: &[],
-            };
-            match decoder.decode(&file, "{}") {
-                Err(error) if matches!(error.fault, Fault::Unsupported(_)) => {}
-                Err(error) => return Some(Err(error)),
-                Ok(decoded) => return Some(Ok((decoder.info().name.clone(), decoded))),
-            }
-        }
-        None
     }
 
     fn become_decoded(&mut self, decoder: String, decoded: Decoded) {
@@ -108,6 +79,146 @@ impl PageText<'_> {
             failure: None,
             original: Some(original),
         };
+    }
+}
+
+/// What the decoders of a page are asked for.
+struct Asked<'a> {
+    registry: &'a Registry,
+    url: &'a Url,
+    plan: &'a OutputPlan,
+}
+
+/// A document as its decoders get it.
+struct Body<'a> {
+    bytes: &'a [u8],
+    content_type: &'a str,
+    media_type: &'a str,
+    /// The document as text, if it is known already.
+    text: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// The page's document, or the one in it that the options request. Decision D540.
+    fn outer(&self, page: &PageText<'_>) -> Option<Result<(String, Decoded), PluginError>> {
+        let body = Body {
+            bytes: page.body,
+            content_type: page.content_type,
+            media_type: &page.media_type,
+            // The type of a binary body says nothing; its first bytes do.
+            text: (page.kind != MediaKind::Binary).then_some(&*page.text),
+        };
+        let pages: Vec<PageRange> = self.plan.pages.iter().map(range).collect();
+        let (name, mut decoded) = match self.ask(&body, &pages, None)? {
+            Ok(found) => found,
+            Err(error) => return Some(Err(error)),
+        };
+        let has_options = self.plan.decoder_options.contains_key(&name);
+        let inner = decoded.inner.take().filter(|_| has_options);
+        Some(match inner {
+            Some(inner) => self.inner(name, decoded, &inner),
+            None => Ok((name, decoded)),
+        })
+    }
+
+    /// The document within a document, in its place. One that no decoder reads stays as it is.
+    fn inner(
+        &self,
+        name: String,
+        mut outer: Decoded,
+        inner: &Inner,
+    ) -> Result<(String, Decoded), PluginError> {
+        let (media_type, kind) = trawl_document::sniff(&inner.content_type, &inner.body);
+        if kind == MediaKind::Html {
+            let decoded = trawl_document::decode(&inner.body, &inner.content_type);
+            outer.html = decoded.text.into_owned();
+            return Ok((name, outer));
+        }
+        let text = match kind {
+            MediaKind::Binary => None,
+            _ => Some(trawl_document::decode(&inner.body, &inner.content_type).text),
+        };
+        let body = Body {
+            bytes: &inner.body,
+            content_type: &inner.content_type,
+            media_type: &media_type,
+            text: text.as_deref(),
+        };
+        match self.ask(&body, &[], Some(&name)) {
+            Some(Ok((inner_name, mut decoded))) => {
+                outer.metadata.append(&mut decoded.metadata);
+                outer.warnings.append(&mut decoded.warnings);
+                decoded.metadata = outer.metadata;
+                decoded.warnings = outer.warnings;
+                Ok((inner_name, decoded))
+            }
+            Some(Err(error)) => Err(error),
+            None => {
+                if kind == MediaKind::Binary {
+                    let shown: String = inner.name.chars().take(NAME_CHARS_SHOWN).collect();
+                    outer.warnings.push(format!("no decoder reads `{shown}`"));
+                }
+                Ok((name, outer))
+            }
+        }
+    }
+
+    /// Asks the decoders for a document in turn, until one of them reads it. `outer` is the decoder
+    /// that it comes from: its options were for the document around.
+    fn ask(
+        &self,
+        body: &Body<'_>,
+        pages: &[PageRange],
+        outer: Option<&str>,
+    ) -> Option<Result<(String, Decoded), PluginError>> {
+        let mut lazy = None;
+        let mut asked: Vec<&str> = Vec::new();
+        // A type may be wrong or unknown: then the first bytes of what is no text decide.
+        let by_bytes = body.text.is_none();
+        let by_bytes = by_bytes.then(|| self.registry.decoders("", body.bytes));
+        let decoders = self.registry.decoders(body.media_type, body.bytes);
+        for decoder in decoders.chain(by_bytes.into_iter().flatten()) {
+            let info = decoder.info();
+            if asked.contains(&info.name.as_str()) {
+                continue;
+            }
+            asked.push(&info.name);
+            let text = match body.text {
+                Some(text) => text,
+                None if info.needs.source => {
+                    let decode = || trawl_document::decode(body.bytes, body.content_type).text;
+                    &**lazy.get_or_insert_with(decode)
+                }
+                None => "",
+            };
+            let file = File {
+                text,
+                body: body.bytes,
+                media_type: match body.media_type {
+                    "" => "application/octet-stream",
+                    media_type => media_type,
+                },
+                content_type: body.content_type,
+                url: self.url.as_str(),
+                pages,
+            };
+            let options = self.plan.decoder_options.get(&info.name);
+            let options = options.filter(|_| outer != Some(info.name.as_str()));
+            let options = options.map_or_else(|| "{}".to_owned(), Value::to_string);
+            match decoder.decode(&file, &options) {
+                Err(error) if matches!(error.fault, Fault::Unsupported(_)) => {}
+                Err(error) => return Some(Err(error)),
+                Ok(decoded) => return Some(Ok((info.name.clone(), decoded))),
+            }
+        }
+        None
+    }
+}
+
+fn range(range: &trawl_plan::PageRange) -> PageRange {
+    PageRange {
+        first: range.first,
+        last: range.last,
     }
 }
 
@@ -178,8 +289,15 @@ pub(super) fn names(registry: &Registry, input: &Input, plan: &OutputPlan) -> Ve
     }
     match trawl_document::sniff(&input.content_type, &input.body) {
         (_, MediaKind::Html) => Vec::new(),
-        (media_type, _) => {
+        // With options, a document within may be decoded, by any of them.
+        _ if !plan.decoder_options.is_empty() => {
+            let names = registry.names(PluginKind::Decoder);
+            names.into_iter().map(str::to_owned).collect()
+        }
+        (media_type, kind) => {
+            let by_bytes = (kind == MediaKind::Binary).then(|| registry.decoders("", &input.body));
             let decoders = registry.decoders(&media_type, &input.body);
+            let decoders = decoders.chain(by_bytes.into_iter().flatten());
             decoders.map(|it| it.info().name.clone()).collect()
         }
     }

@@ -119,6 +119,26 @@ parameters! {
     )
     .default("none")
     .example("{\"links\": true}");
+    pages: String = new(
+        Shape::Text("pages and ranges of pages, such as `1-5,9` or `3-`"),
+        ALL,
+        Needs::DOCUMENT,
+        "The pages of a document to decode, counted from 1: of a PDF, the slides of a presentation, \
+         the chapters of a book, the messages of a mailbox. Only these are decoded and billed. \
+         Documents without pages are decoded whole.",
+    )
+    .default("all pages")
+    .mistaken(&["page_range", "page_ranges"])
+    .example("\"1-5,9\"")
+    .option(CommandOption::new("--pages", "RANGES"));
+    decoder_options: Map<String, Value> = new(
+        Shape::Map("decoder names", &Shape::Any("the options of the decoder", &["object"])),
+        ALL,
+        Needs::DOCUMENT,
+        "Options of the decoders of documents, by name: they are used if the decoder reads the page.",
+    )
+    .default("none")
+    .example("{\"archive\": {\"inner\": \"notes.txt\"}}");
     chunking_alg: ChunkingForm = new(
         Shape::Either(&[
             Shape::Text("name of a chunker"),

@@ -122,6 +122,6 @@ parameters! {
     )
     .default("required")
     .large()
-    .mistaken(&["html", "pages", "documents"])
+    .mistaken(&["html", "documents"])
     .example("[{\"html\": \"<h1>Hello</h1>\"}]");
 }

@@ -48,6 +48,17 @@ pub struct File<'a> {
     pub pages: &'a [PageRange],
 }
 
+/// A document within a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inner {
+    /// Its name or path in the document.
+    pub name: String,
+    /// What it is, as in a `Content-Type` header; empty if only its first bytes say so.
+    pub content_type: String,
+    /// Its bytes.
+    pub body: Vec<u8>,
+}
+
 /// A decoded document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
@@ -59,6 +70,8 @@ pub struct Decoded {
     pub page_count: Option<u32>,
     /// What is missing or uncertain in the HTML, one sentence each.
     pub warnings: Vec<String>,
+    /// The document within that the options request.
+    pub inner: Option<Inner>,
 }
 
 /// What a decoder returned, unchecked.
@@ -69,6 +82,7 @@ pub(crate) struct RawDecoded {
     pub(crate) metadata: String,
     pub(crate) page_count: Option<u32>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) inner: Option<Inner>,
 }
 
 /// A decoder behind one version of the contract.
@@ -102,8 +116,11 @@ impl DecoderPlugin {
             || self.backend.decode(file, options),
             |raw| {
                 let warnings: usize = raw.warnings.iter().map(String::len).sum();
+                let inner = raw.inner.as_ref().map_or(0, |inner| {
+                    inner.name.len() + inner.content_type.len() + inner.body.len()
+                });
                 self.core
-                    .check_output(raw.html.len() + raw.metadata.len() + warnings)?;
+                    .check_output(raw.html.len() + raw.metadata.len() + warnings + inner)?;
                 checked(raw)
             },
         )
@@ -179,6 +196,7 @@ fn checked(raw: RawDecoded) -> Result<Decoded, Fault> {
         metadata,
         page_count: raw.page_count,
         warnings,
+        inner: raw.inner,
     })
 }
 
@@ -204,6 +222,7 @@ mod tests {
             metadata: metadata.to_owned(),
             page_count: Some(3),
             warnings: vec!["ü".repeat(400); 40],
+            inner: None,
         }
     }
 

@@ -38,6 +38,7 @@ impl OptionList for OutputOptions {
         "metadata",
         "return_page_links",
         "return_hidden_text",
+        "pages",
     ];
 }
 

@@ -114,6 +114,9 @@ fn values_that_are_not_allowed_name_the_field() {
     check(json!({"filters": {"nope": {}}}), "filters");
     check(json!({"extractors": {"nope": {}}}), "extractors");
     check(json!({"format_options": {"nope": {}}}), "format_options");
+    check(json!({"decoder_options": {"nope": {}}}), "decoder_options");
+    check(json!({"pages": "0"}), "pages");
+    check(json!({"pages": "5-1"}), "pages");
     check(json!({"headers": {"Host": "b.com"}}), "headers");
     check(json!({"cookies": "a"}), "cookies");
     check(

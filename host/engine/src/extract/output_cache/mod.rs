@@ -170,6 +170,9 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
         anchors: _,
         headers: _,
         cookies: _,
+        pages: _,
+        // Which decoders read the page is known by its type.
+        decoder_options: _,
         chunking,
         max_size: _,
         // Outputs with an analyst are not cached.

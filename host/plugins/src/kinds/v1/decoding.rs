@@ -4,7 +4,7 @@ use super::Export;
 use super::bindings::exports::trawl::decoder::decoder as wit;
 use crate::call::plugin::Measured;
 use crate::error::Fault;
-use crate::kinds::decoder::{Decode, File, RawDecoded};
+use crate::kinds::decoder::{Decode, File, Inner, RawDecoded};
 
 impl Decode for Export<wit::GuestIndices> {
     fn decode(&self, file: &File<'_>, options: &str) -> Measured<RawDecoded> {
@@ -36,6 +36,17 @@ impl From<wit::Decoded> for RawDecoded {
             metadata: decoded.metadata,
             page_count: decoded.page_count,
             warnings: decoded.warnings,
+            inner: decoded.inner.map(Inner::from),
+        }
+    }
+}
+
+impl From<wit::Inner> for Inner {
+    fn from(inner: wit::Inner) -> Self {
+        Self {
+            name: inner.name,
+            content_type: inner.content_type,
+            body: inner.body,
         }
     }
 }

@@ -200,7 +200,9 @@ fn base(route: Route, row: &Parameter) -> Value {
         }
         "format_options" => json!({"return_format": "markdown"}),
         "link_rewrite" => json!({"return_page_links": true}),
-        "root_selector" | "exclude_selector" | "filters" => json!({"metadata": true}),
+        "root_selector" | "exclude_selector" | "filters" | "pages" | "decoder_options" => {
+            json!({"metadata": true})
+        }
         name if name.starts_with("filter_") => json!({"metadata": true}),
         _ => json!({}),
     };
