@@ -22,6 +22,8 @@ use links::Card;
 /// What to do at the end of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
+    /// The element is passed over: the text before it goes on after it.
+    Continue,
     Nothing,
     Boundary,
     Heading,
@@ -132,7 +134,7 @@ impl<'a> Renderer<'a> {
                         if element.is_unseen() {
                             walk.skip_children();
                         }
-                        ends.push(After::Nothing);
+                        ends.push(After::Continue);
                     }
                     Kind::Element(element) => {
                         self.run(&mut text);
@@ -155,11 +157,12 @@ impl<'a> Renderer<'a> {
                     _ => {}
                 },
                 Step::Leave(node) => {
-                    if !node.as_element().is_some_and(is_passed_over) {
+                    let after = ends.pop().unwrap_or(After::Nothing);
+                    if after != After::Continue {
                         self.run(&mut text);
+                        self.leave_card(node);
+                        self.leave(after);
                     }
-                    self.leave_card(node);
-                    self.leave(ends.pop().unwrap_or(After::Nothing));
                 }
             }
         }
@@ -225,6 +228,7 @@ impl<'a> Renderer<'a> {
             }
             Tag::Table => Some(self.enter_table(element)),
             Tag::Td if code::is_line_number(element) => None,
+            Tag::Div if code::is_gutter(element) => None,
             Tag::Tr | Tag::Td | Tag::Th => Some(self.enter_table_part(element)),
             tag if is_list(tag) => Some(self.enter_list(element)),
             Tag::Li => Some(self.enter_item(element)),
@@ -251,6 +255,13 @@ impl<'a> Renderer<'a> {
                 }
                 None
             }
+            (Namespace::Html, "mjx-container") => match math::of_container(element) {
+                Some(formula) => {
+                    self.formula(&formula);
+                    None
+                }
+                None => Some(self.plain(element)),
+            },
             (Namespace::Html, _) => Some(self.plain(element)),
             _ => None,
         }
@@ -399,7 +410,7 @@ impl<'a> Renderer<'a> {
     /// Ends an element.
     fn leave(&mut self, after: After) {
         match after {
-            After::Nothing => {}
+            After::Continue | After::Nothing => {}
             After::Boundary => self.writer.boundary(),
             After::Heading => {
                 self.writer.end_leaf();
