@@ -143,8 +143,16 @@ fn has_only_numbers(element: Element<'_>) -> bool {
 /// Whether an element outside of a table holds the numbers of the lines of the code block beside
 /// it.
 pub(crate) fn is_gutter(element: Element<'_>) -> bool {
+    // Only the first class is looked at, for the sake of pages with many classes everywhere.
+    let Some(class) = element
+        .classes()
+        .next()
+        .filter(|class| is_of_numbers(class))
+    else {
+        return false;
+    };
     // Code whose lines are to be numbered has this class too.
-    let is_code = |class: &str| class == "line-numbers" && holds_code(element);
+    let is_code = class == "line-numbers" && holds_code(element);
     let is_beside_code = || {
         let is_seen = |other: &Element<'_>| other.is_counted();
         let mut before = successors(element.previous_element(), |other| other.previous_element());
@@ -152,10 +160,7 @@ pub(crate) fn is_gutter(element: Element<'_>) -> bool {
         let beside = [before.find(is_seen), after.find(is_seen)];
         beside.into_iter().flatten().any(holds_code)
     };
-    let mut classes = element.classes();
-    classes.any(|class| is_of_numbers(class) && !is_code(class))
-        && is_beside_code()
-        && has_only_numbers(element)
+    !is_code && is_beside_code() && has_only_numbers(element)
 }
 
 /// Whether an element is a code block, or a wrapper of one.

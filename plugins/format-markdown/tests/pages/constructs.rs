@@ -120,3 +120,11 @@ fn the_rendering_of_a_formula_without_its_source_is_kept() {
         "a $x$ b",
     );
 }
+
+#[test]
+fn an_image_without_a_size_is_written_if_it_has_an_alternative_text() {
+    check(
+        "<p>a<img src=/t.gif width=1 height=1 alt=''><img src=/a.png width=0 height=0 alt=Ann>",
+        "a![Ann](https://example.com/a.png)",
+    );
+}
