@@ -78,10 +78,13 @@ impl Writer<'_> {
             Mode::Cell(_) => Cow::Owned(line.replace('|', "\\|")),
             _ => Cow::Borrowed(line),
         };
-        for part in [fence.as_str(), pad, &*line, pad, fence.as_str()] {
-            self.lines.out.push_str(part);
-        }
-        self.code_end = self.lines.out.len();
+        let out = &mut self.lines.out;
+        out.push_str(&fence);
+        out.push_str(pad);
+        out.push_str(&line);
+        out.push_str(pad);
+        out.push_str(&fence);
+        self.code_end = out.len();
     }
 
     /// Writes a code span with collapsed white space.

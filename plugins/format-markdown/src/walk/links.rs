@@ -141,8 +141,19 @@ fn is_sign(link: Element<'_>, heading: Element<'_>) -> bool {
         && heading.shown_texts().nth(n_texts).is_some()
 }
 
+/// Whether a link has no block in it and is so small that this is seen at once, as of most links.
+fn is_inline(link: Element<'_>) -> bool {
+    const NODES_MAX: usize = 32;
+    let is_block = |node: Node<'_>| {
+        node.as_element()
+            .is_some_and(|inner| inner.tag().is_block())
+    };
+    let mut inside = link.descendants();
+    !inside.by_ref().take(NODES_MAX).any(is_block) && inside.next().is_none()
+}
+
 fn shape(link: Element<'_>, with_hidden: bool) -> Shape<'_> {
-    if link.child_elements().next().is_none() {
+    if is_inline(link) {
         return Shape::Plain;
     }
     let mut parts = Parts::default();
