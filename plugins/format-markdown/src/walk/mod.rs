@@ -42,6 +42,8 @@ enum After {
     Row,
     Cell,
     Breaks,
+    /// A block that preserves line breaks.
+    BlockWithBreaks,
     Space,
     Text(&'static str),
 }
@@ -276,7 +278,7 @@ impl<'a> Renderer<'a> {
             }
             _ if keeps_breaks(element) => {
                 self.writer.preserved_breaks += 1;
-                After::Breaks
+                After::BlockWithBreaks
             }
             _ => After::Boundary,
         }
@@ -446,6 +448,10 @@ impl<'a> Renderer<'a> {
             After::Row => self.leave_row(),
             After::Cell => self.leave_cell(),
             After::Breaks => self.writer.preserved_breaks -= 1,
+            After::BlockWithBreaks => {
+                self.writer.boundary();
+                self.writer.preserved_breaks -= 1;
+            }
             After::Space => self.writer.space(),
             After::Text(text) => self.writer.text(text),
         }

@@ -128,3 +128,16 @@ fn an_image_without_a_size_is_written_if_it_has_an_alternative_text() {
         "a![Ann](https://example.com/a.png)",
     );
 }
+
+#[test]
+fn a_block_that_preserves_line_breaks_ends_before_the_text_behind_it() {
+    check(
+        "<div style='white-space:pre-wrap'>a\nb</div>c",
+        "a  \nb\n\nc",
+    );
+    check(
+        "<span style='display:block;white-space:pre'>a</span>b",
+        "a\n\nb",
+    );
+    check("<p><span style='white-space:pre'>a\nb</span>c", "a  \nbc");
+}
