@@ -395,7 +395,7 @@ mod tests {
             let page = testkit::page(&format!("<a href=#a>{text}</a>"));
             let document = page.document();
             let mut links = document.body().expect("a body").child_elements();
-            links.next().is_some_and(Element::is_permalink)
+            links.next().is_some_and(|link| link.is_permalink())
         };
         for sign in ["\u{200b}", " \u{feff}#", "⚓\u{fe0e}", "🔗\u{fe0f}"] {
             assert!(is_permalink(sign), "{sign:?}");
