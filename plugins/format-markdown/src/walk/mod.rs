@@ -101,10 +101,18 @@ fn is_passed_over(element: Element<'_>) -> bool {
     }
 }
 
+/// Bounds of the bytes of output that memory is requested for in advance.
+const OUTPUT_BYTES_MIN: usize = 4 * 1024;
+const OUTPUT_BYTES_MAX: usize = 256 * 1024;
+
 /// Renders the page as Markdown; empty, or ending with one line feed.
 pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: bool) -> String {
+    // The output rarely exceeds the text of the page with its attributes. Moving it to a larger
+    // place costs more than asking for that much at once.
+    let bytes = document.arrays().text.len();
+    let lines = Lines::with_capacity(bytes.clamp(OUTPUT_BYTES_MIN, OUTPUT_BYTES_MAX));
     let mut renderer = Renderer {
-        writer: Writer::new(document, Lines::with_capacity(16 * 1024)),
+        writer: Writer::new(document, lines),
         options,
         show_noscript,
         lists: Vec::new(),
