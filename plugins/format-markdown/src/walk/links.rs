@@ -6,7 +6,7 @@ use trawl_sdk::{Element, Kind, Namespace, Node, Step, Tag};
 use super::{After, Renderer};
 use crate::inline::Mark;
 use crate::options::Links;
-use crate::url::is_followable;
+use crate::url::{decoded, is_followable};
 use crate::visible::is_left_out;
 
 /// Maximum number of texts in a link over several lines, and their size in bytes without blanks.
@@ -117,8 +117,14 @@ fn own_heading<'a>(link: Element<'a>, href: &str) -> Option<Element<'a>> {
         "" => document.base_url() == document.url(),
         page => document.resolve(page).as_deref() == Some(own),
     };
-    let is_place =
-        |element: Element<'_>| element.id() == Some(place) || element.attr("name") == Some(place);
+    let place_bytes = place.contains('%').then(|| decoded(place));
+    let is_place = |element: Element<'_>| {
+        let names = [element.id(), element.attr("name")];
+        names
+            .into_iter()
+            .flatten()
+            .any(|name| name == place || place_bytes.as_deref() == Some(name.as_bytes()))
+    };
     let mut inside = heading
         .descendants()
         .filter_map(Node::as_element)
