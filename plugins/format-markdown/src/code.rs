@@ -140,8 +140,8 @@ fn has_only_numbers(element: Element<'_>) -> bool {
     texts.by_ref().take(TEXTS_MAX).all(is_number) && texts.next().is_none()
 }
 
-/// Whether an element outside of a table holds the numbers of the lines of the code block beside
-/// it.
+/// Whether an element outside of a table holds the numbers of the lines of the code block next
+/// to it.
 pub(crate) fn is_gutter(element: Element<'_>) -> bool {
     // Only the first class is looked at, for the sake of pages with many classes everywhere.
     let Some(class) = element
@@ -153,14 +153,14 @@ pub(crate) fn is_gutter(element: Element<'_>) -> bool {
     };
     // Code whose lines are to be numbered has this class too.
     let is_code = class == "line-numbers" && holds_code(element);
-    let is_beside_code = || {
+    let is_next_to_code = || {
         let is_seen = |other: &Element<'_>| other.is_counted();
         let mut before = successors(element.previous_element(), |other| other.previous_element());
         let mut after = successors(element.next_element(), |other| other.next_element());
-        let beside = [before.find(is_seen), after.find(is_seen)];
-        beside.into_iter().flatten().any(holds_code)
+        let neighbours = [before.find(is_seen), after.find(is_seen)];
+        neighbours.into_iter().flatten().any(holds_code)
     };
-    !is_code && is_beside_code() && has_only_numbers(element)
+    !is_code && is_next_to_code() && has_only_numbers(element)
 }
 
 /// Whether an element is a code block, or a wrapper of one.

@@ -137,7 +137,7 @@ fn own_heading<'a>(link: Element<'a>, href: &str) -> Option<Element<'a>> {
     is_own.then_some(heading)
 }
 
-/// Whether a link to its own heading is a sign beside the text of the heading, such as `[#]`.
+/// Whether a link to its own heading is a sign next to the text of the heading, such as `[#]`.
 fn is_sign(link: Element<'_>, heading: Element<'_>) -> bool {
     const TEXTS_MAX: usize = 3;
     let n_texts = link.shown_texts().take(TEXTS_MAX + 1).count();

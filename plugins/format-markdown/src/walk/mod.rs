@@ -22,7 +22,7 @@ use links::Card;
 /// What to do at the end of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
-    /// The element is passed over: the text before it goes on after it.
+    /// The element is passed over: the text before it continues after it.
     Continue,
     Nothing,
     Boundary,

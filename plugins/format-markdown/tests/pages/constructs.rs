@@ -71,7 +71,7 @@ fn code_in_the_table_of_a_highlighter_is_a_block() {
 }
 
 #[test]
-fn numbers_of_lines_beside_a_code_block_are_left_out() {
+fn numbers_of_lines_next_to_a_code_block_are_left_out() {
     check(
         "<div><pre>a\nb</pre><div class=line-numbers-wrapper><span>1</span><br><span>2</span></div></div>",
         "```\na\nb\n```",
@@ -80,7 +80,7 @@ fn numbers_of_lines_beside_a_code_block_are_left_out() {
         "<div><div class=gutter><pre>1\n2</pre></div><div class=code><pre>a\nb</pre></div></div>",
         "```\na\nb\n```",
     );
-    // Numbers that are the code, and numbers beside a text.
+    // Numbers that are the code, and numbers next to a text.
     check(
         "<div class=line-numbers><pre>1</pre></div><pre>2</pre>",
         "```\n1\n```\n\n```\n2\n```",
