@@ -153,15 +153,15 @@ fn headed_until(page: &Page<'_>, at: usize) -> Option<usize> {
 
 /// Fewest headings of a kind that are kept before the others of the kind may follow them.
 const ALIKE_MIN: usize = 3;
-/// How many of a kind are kept for each that is not.
-const ALIKE_RATIO: usize = 2;
 /// Share of the text below a heading that is kept before the heading follows it.
 const KEPT_SHARE: f32 = 0.75;
 /// Levels of regions around a heading that it may be the beginning of.
 const BEGUN_LEVELS: usize = 5;
 
-/// Keeps a heading where most of its kind are kept, if the text below it is kept or there is none:
-/// in a long document, a section without its heading reads like a part of the one before.
+/// Keeps a heading where at least half of its kind are kept, if the text below it is kept: in a
+/// long document, a section without its heading reads like a part of the one before. A heading
+/// without text is left to the model: in a row of others it mostly recommends another page.
+/// Decision D367.
 pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
     let headings: Vec<&Region> = page
         .regions
@@ -182,7 +182,7 @@ pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
         let first_kept = kinds.partition_point(|&other| other < (kind, true));
         let end = kinds.partition_point(|&other| other <= (kind, true));
         let (n_left_out, n_kept) = (first_kept - first, end - first_kept);
-        let is_alike = n_kept >= ALIKE_MIN && n_kept >= ALIKE_RATIO * n_left_out;
+        let is_alike = n_kept >= ALIKE_MIN.max(n_left_out);
         if is_alike && heads_kept(page, heading, is_chosen) {
             is_chosen[blocks_of(heading)].fill(true);
         }
@@ -199,7 +199,7 @@ fn blocks_of(region: &Region) -> Range<usize> {
     region.blocks.0 as usize..region.blocks.1 as usize
 }
 
-/// Whether the text below a heading, up to the next one of its level, is kept or missing.
+/// Whether the text below a heading, up to the next one of its level, is kept.
 fn heads_kept(page: &Page<'_>, heading: &Region, is_chosen: &[bool]) -> bool {
     let Some(text) = text_below(page, heading) else {
         return false;
@@ -215,11 +215,11 @@ fn heads_kept(page: &Page<'_>, heading: &Region, is_chosen: &[bool]) -> bool {
         all += units;
         kept += if is_chosen[at] { units } else { 0.0 };
     }
-    all <= 0.0 || share(kept, all) >= KEPT_SHARE
+    share(kept, all) >= KEPT_SHARE
 }
 
-/// The blocks after a heading in the region that it stands in, or in one that begins with it; no
-/// blocks if it is alone, `None` if it is in what stands around the text of a page.
+/// The blocks after a heading in the region that it stands in, or in one that begins with it;
+/// `None` if it is alone, or in what stands around the text of a page.
 fn text_below(page: &Page<'_>, heading: &Region) -> Option<Range<usize>> {
     let own = blocks_of(heading);
     let around = page.around(heading.parent).take(BEGUN_LEVELS);
@@ -228,14 +228,13 @@ fn text_below(page: &Page<'_>, heading: &Region) -> Option<Range<usize>> {
         let blocks = blocks_of(outer);
         if blocks.end > own.end {
             let is_its_text = n_wrappers == 0 || blocks.start == own.start;
-            let end = if is_its_text { blocks.end } else { own.end };
-            return Some(own.end..end);
+            return is_its_text.then_some(own.end..blocks.end);
         }
         if matches!(outer.tag, Tag::Nav | Tag::Footer | Tag::Aside) {
             return None;
         }
     }
-    Some(own.end..own.end)
+    None
 }
 
 #[cfg(test)]
@@ -272,10 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_without_text_follows_those_of_its_kind() {
-        let section =
-            "<section><h3>Water for Dam</h3></section><section><h3>Stone for Dam</h3></section>";
-        assert!(left_out(section, &[3, 6]).is_empty());
-        assert_eq!(left_out(section, &[1, 3, 5, 6]), [1, 3, 5, 6]);
+    fn a_heading_without_text_is_left_to_the_model() {
+        let section = "<div><h3>Water for Dam</h3></div><div><h3>Stone for Dam</h3></div>";
+        assert_eq!(left_out(section, &[3, 6]), [3, 6]);
     }
 }
