@@ -7,7 +7,8 @@
 //!    that a block belongs to it.
 //! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
 //!    of links and headings, and [`mains`] tells what is inside of `main` from the rest.
-//! 5. [`choose`] selects the blocks with the best expected F1.
+//! 5. [`choose`] selects the blocks with the best expected F1; [`sections`] adds the headings of
+//!    sections among many whose headings are selected.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
 
 mod blocks;
@@ -75,7 +76,8 @@ impl Filter for Readability {
                 return Ok(mask);
             }
         }
-        let is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
+        let mut is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
+        sections::keep_headings(&page, &mut is_chosen);
         Ok(mask::of(&page, &is_chosen))
     }
 }

@@ -1,9 +1,11 @@
 //! Headings and lists of links that are kept or dropped with the text around them: sections of a
 //! page.
 
+use std::ops::Range;
+
 use trawl_sdk::Tag;
 
-use crate::blocks::Page;
+use crate::blocks::{Page, Region};
 use crate::companions::SURELY_MAIN;
 use crate::stats::share;
 
@@ -147,4 +149,130 @@ fn headed_until(page: &Page<'_>, at: usize) -> Option<usize> {
         goes_on
     })?;
     (!is_furniture).then_some(page.regions[outer as usize].blocks.1 as usize)
+}
+
+/// Fewest headings of a kind that are kept before the others of the kind may follow them.
+const ALIKE_MIN: usize = 3;
+/// Share of the text below a heading that is kept before the heading follows it.
+const KEPT_SHARE: f32 = 0.75;
+/// Levels of regions around a heading that it may be the beginning of.
+const BEGUN_LEVELS: usize = 5;
+
+/// Keeps a heading where at least half of its kind are kept, if the text below it is kept: in a
+/// long document, a section without its heading reads like a part of the one before. A heading
+/// without text is left to the model: in a row of others it mostly recommends another page.
+/// Decision D367.
+pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
+    let headings: Vec<&Region> = page
+        .regions
+        .iter()
+        .filter(|region| region.tag.heading_level().is_some() && !blocks_of(region).is_empty())
+        .collect();
+    let mut kinds: Vec<(u32, bool)> = headings
+        .iter()
+        .map(|heading| (heading.signature, is_kept(heading, is_chosen)))
+        .collect();
+    kinds.sort_unstable();
+    for heading in headings.into_iter().rev() {
+        if is_kept(heading, is_chosen) {
+            continue;
+        }
+        let kind = heading.signature;
+        let first = kinds.partition_point(|&other| other < (kind, false));
+        let first_kept = kinds.partition_point(|&other| other < (kind, true));
+        let end = kinds.partition_point(|&other| other <= (kind, true));
+        let (n_left_out, n_kept) = (first_kept - first, end - first_kept);
+        let is_alike = n_kept >= ALIKE_MIN.max(n_left_out);
+        if is_alike && heads_kept(page, heading, is_chosen) {
+            is_chosen[blocks_of(heading)].fill(true);
+        }
+    }
+}
+
+/// Whether a block of the heading is kept.
+fn is_kept(heading: &Region, is_chosen: &[bool]) -> bool {
+    is_chosen[blocks_of(heading)].contains(&true)
+}
+
+/// The blocks in a region.
+fn blocks_of(region: &Region) -> Range<usize> {
+    region.blocks.0 as usize..region.blocks.1 as usize
+}
+
+/// Whether the text below a heading, up to the next one of its level, is kept.
+fn heads_kept(page: &Page<'_>, heading: &Region, is_chosen: &[bool]) -> bool {
+    let Some(text) = text_below(page, heading) else {
+        return false;
+    };
+    let own = heading.tag.heading_level();
+    let (mut all, mut kept) = (0.0_f32, 0.0_f32);
+    for at in text {
+        let is_over = heading_level(page, at).is_some_and(|level| Some(level) <= own);
+        if is_over || all >= HEADED_UNITS {
+            break;
+        }
+        let units = page.blocks[at].stats.units;
+        all += units;
+        kept += if is_chosen[at] { units } else { 0.0 };
+    }
+    share(kept, all) >= KEPT_SHARE
+}
+
+/// The blocks after a heading in the region that it stands in, or in one that begins with it;
+/// `None` if it is alone, or in what stands around the text of a page.
+fn text_below(page: &Page<'_>, heading: &Region) -> Option<Range<usize>> {
+    let own = blocks_of(heading);
+    let around = page.around(heading.parent).take(BEGUN_LEVELS);
+    for (n_wrappers, region) in around.enumerate() {
+        let outer = &page.regions[region as usize];
+        let blocks = blocks_of(outer);
+        if blocks.end > own.end {
+            let is_its_text = n_wrappers == 0 || blocks.start == own.start;
+            return is_its_text.then_some(own.end..blocks.end);
+        }
+        if matches!(outer.tag, Tag::Nav | Tag::Footer | Tag::Aside) {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_sdk::testkit;
+
+    use super::keep_headings;
+    use crate::blocks::Page;
+
+    /// The blocks that are not kept of five sections, each a heading and a text, if these blocks
+    /// are not chosen.
+    fn left_out(section: &str, not_chosen: &[usize]) -> Vec<usize> {
+        let page = testkit::page(&format!("<main>{}</main>", section.repeat(5)));
+        let document = page.document();
+        let page = Page::of(&document).expect("a small page");
+        let blocks = 0..page.blocks.len();
+        let mut is_chosen: Vec<bool> = blocks.map(|at| !not_chosen.contains(&at)).collect();
+        assert_eq!(is_chosen.len(), 10, "{section}");
+        keep_headings(&page, &mut is_chosen);
+        (0..10).filter(|&at| !is_chosen[at]).collect()
+    }
+
+    #[test]
+    fn a_heading_follows_its_text_where_most_of_its_kind_are_kept() {
+        for section in [
+            "<h2>The dam</h2><p>It holds the water back.</p>",
+            "<div><div class=title><div><h2>The dam</h2></div></div><p>It holds the water back.</p></div>",
+        ] {
+            assert!(left_out(section, &[4]).is_empty(), "{section}");
+            // Without its text, or where most headings are left out.
+            assert_eq!(left_out(section, &[4, 5]), [4, 5], "{section}");
+            assert_eq!(left_out(section, &[2, 4, 6]), [2, 4, 6], "{section}");
+        }
+    }
+
+    #[test]
+    fn a_heading_without_text_is_left_to_the_model() {
+        let section = "<div><h3>Water for Dam</h3></div><div><h3>Stone for Dam</h3></div>";
+        assert_eq!(left_out(section, &[3, 6]), [3, 6]);
+    }
 }

@@ -32,7 +32,10 @@ pub(crate) fn of_mathml(math: Element<'_>) -> Option<Formula<'_>> {
         .filter_map(Node::as_element)
         .find(is_tex)
         .map(|source| Cow::Owned(source.text()));
-    let stated = || math.attr("alttext").map(Cow::Borrowed);
+    let stated = || {
+        let source = math.attr("data-latex").or_else(|| math.attr("alttext"));
+        source.map(Cow::Borrowed)
+    };
     let tex = noted
         .or_else(stated)
         .filter(|tex| !tex.trim().is_empty())
@@ -46,6 +49,20 @@ fn is_tex(element: &Element<'_>) -> bool {
         && element
             .attr("encoding")
             .is_some_and(|encoding| encoding.to_ascii_lowercase().ends_with("tex"))
+}
+
+/// The formula of a container of MathJax 4, whose rendering notes its source.
+pub(crate) fn of_container(container: Element<'_>) -> Option<Formula<'_>> {
+    // Shapes of letters may come first.
+    const ELEMENTS_MAX: usize = 200;
+    let inside = container.descendants().filter_map(Node::as_element);
+    let tex = inside
+        .take(ELEMENTS_MAX)
+        .find_map(|inner| inner.attr("data-latex"))?;
+    (!tex.trim().is_empty()).then_some(Formula {
+        tex: Cow::Borrowed(tex),
+        is_display: container.attr("display") == Some("true"),
+    })
 }
 
 /// The formula of a script, in which MathJax 2 keeps its source: `<script type="math/tex">`.
@@ -95,7 +112,8 @@ pub(crate) fn is_rendering(element: Element<'_>) -> bool {
         return false;
     }
     match class.split_ascii_whitespace().next() {
-        Some("katex-html") => true,
+        // Without a source in front of it, the rendering is all there is.
+        Some("katex-html") => element.previous_element().is_some(),
         Some(first) if first.starts_with("MathJax") => {
             first == "MathJax_Preview"
                 || element

@@ -22,11 +22,15 @@ pub(crate) fn source(image: Element<'_>) -> Option<&str> {
         .or_else(|| LATE_SETS.iter().find_map(from_set))
 }
 
-/// Whether an image is a tracking pixel.
+/// Whether an image is a tracking pixel. One with an alternative text gets its size from a style.
 pub(crate) fn is_pixel(image: Element<'_>) -> bool {
-    ["width", "height"]
+    let is_tiny = ["width", "height"]
         .iter()
-        .all(|name| matches!(image.attr(name), Some("0" | "1")))
+        .all(|name| matches!(image.attr(name), Some("0" | "1")));
+    is_tiny
+        && image
+            .attr("alt")
+            .is_none_or(|alt| alt.trim_ascii().is_empty())
 }
 
 /// The `srcset` candidate with the greatest width or density.

@@ -156,6 +156,33 @@ pub(crate) fn is_followable(href: &str) -> bool {
     !href.is_empty() && !is_script
 }
 
+/// The bytes of a percent-encoded text.
+pub(crate) fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let escaped = if *byte == b'%' {
+            two_digits(after)
+        } else {
+            None
+        };
+        bytes.push(escaped.unwrap_or(*byte));
+        rest = if escaped.is_some() {
+            &after[2..]
+        } else {
+            after
+        };
+    }
+    bytes
+}
+
+/// The byte that the two hexadecimal digits at the start stand for.
+fn two_digits(text: &[u8]) -> Option<u8> {
+    let [high, low, ..] = text else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
+}
+
 /// Whether a link with this text can be written as an autolink, `<url>`.
 pub(crate) fn is_autolink(text: &str, url: &str) -> bool {
     let is_url = text == url && (text.starts_with("https://") || text.starts_with("http://"));

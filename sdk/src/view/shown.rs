@@ -122,15 +122,20 @@ impl Element<'_> {
     }
 
     /// Whether the element is a link with a sign for its text, or none, to a place on a page: what
-    /// manuals put beside their headings.
+    /// manuals put beside their headings. White space and characters without width do not count.
     pub fn is_permalink(self) -> bool {
-        const SIGNS: [&str; 7] = ["", "#", "§", "¶", "🔗", "⚓", "⚓\u{fe0e}"];
+        const SIGNS: [&str; 6] = ["", "#", "§", "¶", "🔗", "⚓"];
         const TEXTS_MAX: usize = 3;
         let is_to_place = || self.attr("href").is_some_and(|href| href.contains('#'));
         if self.tag() != Tag::A || !is_to_place() || self.shown_texts().nth(TEXTS_MAX).is_some() {
             return false;
         }
-        let text: String = self.shown_texts().map(str::trim).collect();
+        let seen = self
+            .shown_texts()
+            .flat_map(str::chars)
+            .filter(|&c| is_seen(c));
+        // Two characters are no sign, however many follow.
+        let text: String = seen.take(2).collect();
         let mut inside = self.descendants().filter_map(Node::as_element);
         SIGNS.contains(&text.as_str()) && !inside.any(|inner| inner.tag() == Tag::Img)
     }
@@ -244,6 +249,15 @@ impl Edges {
 /// Whether a text is only white space of the source.
 fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_whitespace())
+}
+
+/// Whether a reader sees a character: it is not white space and has a width.
+fn is_seen(c: char) -> bool {
+    let has_no_width = matches!(
+        c,
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}'
+    );
+    !has_no_width && !c.is_whitespace()
 }
 
 /// A line of text under construction: ASCII white space folded, none at its ends.
@@ -377,6 +391,18 @@ mod tests {
         let links = document.body().expect("a body").child_elements();
         let found: Vec<bool> = links.map(|link| link.is_permalink()).collect();
         assert_eq!(found, [true, true, false, false, false, false]);
+        let is_permalink = |text: &str| {
+            let page = testkit::page(&format!("<a href=#a>{text}</a>"));
+            let document = page.document();
+            let mut links = document.body().expect("a body").child_elements();
+            links.next().is_some_and(|link| link.is_permalink())
+        };
+        for sign in ["\u{200b}", " \u{feff}#", "⚓\u{fe0e}", "🔗\u{fe0f}"] {
+            assert!(is_permalink(sign), "{sign:?}");
+        }
+        for text in ["##", "§ 5", "\u{200b}a"] {
+            assert!(!is_permalink(text), "{text:?}");
+        }
     }
 
     #[test]

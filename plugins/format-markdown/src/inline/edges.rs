@@ -103,9 +103,21 @@ impl<'a> Writer<'a> {
             self.lines.out.push_str(mark.tag());
             self.lines.out.push('>');
         } else {
+            if mark == Mark::Strike {
+                self.guard_tilde();
+            }
             self.lines.out.push_str(mark.delimiter());
         }
         self.lines.out.push_str(&punctuation);
+    }
+
+    /// Escapes a single tilde at the end of the output, which would be parsed as part of a
+    /// delimiter that follows. Two of them are a delimiter.
+    pub(super) fn guard_tilde(&mut self) {
+        let out = &mut self.lines.out;
+        if out.ends_with('~') && !out.ends_with("\\~") && !out.ends_with("~~") {
+            out.insert(out.len() - 1, '\\');
+        }
     }
 
     /// Removes the punctuation at the end of a mark if a delimiter after it would not close the
@@ -150,12 +162,16 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// Removes the no-break spaces at the end of a mark; they are written after it.
+    /// Removes the no-break spaces at the end of a mark, with the spaces between them; they are
+    /// written after it.
     pub(super) fn take_blanks(&mut self, open: Open<'_>) -> String {
-        if open.mark == Mark::Nothing {
+        if open.mark == Mark::Nothing || !self.lines.out.ends_with(HARD_BLANK) {
             return String::new();
         }
-        let end = self.lines.out.trim_end_matches(HARD_BLANK).len();
+        // Spaces at the start of a line belong to the containers.
+        let start = self.lines.line_start.max(open.at + 1);
+        let content = self.lines.out.get(start..).unwrap_or_default();
+        let end = start + content.trim_end_matches([HARD_BLANK, ' ']).len();
         if end <= open.at + 1 {
             String::new()
         } else {

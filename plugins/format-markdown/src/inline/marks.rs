@@ -193,6 +193,9 @@ impl<'a> Writer<'a> {
             Mark::Sub | Mark::Sup => as_tag = true,
             _ => as_tag = !can_open(self.last_char(mark), next),
         }
+        if mark == Mark::Strike && !as_tag {
+            self.guard_tilde();
+        }
         let at = self.lines.out.len() - usize::from(matches!(mark, Mark::Link(..)));
         if as_tag {
             self.lines.out.push('<');

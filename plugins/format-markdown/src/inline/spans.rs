@@ -1,5 +1,7 @@
 //! Code spans.
 
+use std::borrow::Cow;
+
 use trawl_sdk::scan::ByteSet;
 
 use super::{Mode, Writer};
@@ -53,12 +55,41 @@ impl Writer<'_> {
         self.code.clear();
     }
 
-    /// Writes a code span with collapsed white space.
-    pub(crate) fn code_span(&mut self, code: &str) {
+    /// Prepares the output for a code span.
+    fn begin_span(&mut self) {
         self.content_begins('`');
         if self.code_end == self.lines.out.len() && self.lines.out.ends_with('`') {
             self.lines.out.push(' ');
         }
+    }
+
+    /// Writes a line of a code block as a code span with its indentation, where there is no room
+    /// for a block.
+    pub(crate) fn code_line(&mut self, line: &str) {
+        self.begin_span();
+        let line = line.trim_ascii_end();
+        let fence = "`".repeat(longest_run(line, b'`') + 1);
+        let pad = if line.starts_with('`') || line.ends_with('`') {
+            " "
+        } else {
+            ""
+        };
+        let line = match self.mode {
+            Mode::Cell(_) => Cow::Owned(line.replace('|', "\\|")),
+            _ => Cow::Borrowed(line),
+        };
+        let out = &mut self.lines.out;
+        out.push_str(&fence);
+        out.push_str(pad);
+        out.push_str(&line);
+        out.push_str(pad);
+        out.push_str(&fence);
+        self.code_end = out.len();
+    }
+
+    /// Writes a code span with collapsed white space.
+    fn code_span(&mut self, code: &str) {
+        self.begin_span();
         if PLAIN_END.find_or_blanks(code.as_bytes(), 0) == code.len()
             && !code.starts_with(' ')
             && !code.ends_with(' ')

@@ -99,7 +99,7 @@ impl<'a> Renderer<'a> {
         }
         if self.writer.is_one_line() {
             for line in text.lines().filter(|line| !line.trim_ascii().is_empty()) {
-                self.writer.code_span(line);
+                self.writer.code_line(line);
                 self.writer.line_break();
             }
             return;

@@ -6,7 +6,7 @@ use trawl_sdk::{Element, Kind, Namespace, Node, Step, Tag};
 use super::{After, Renderer};
 use crate::inline::Mark;
 use crate::options::Links;
-use crate::url::is_followable;
+use crate::url::{decoded, is_followable};
 use crate::visible::is_left_out;
 
 /// Maximum number of texts in a link over several lines, and their size in bytes without blanks.
@@ -39,11 +39,12 @@ impl<'a> Renderer<'a> {
         let Some(href) = link.attr("href") else {
             return Some(After::Nothing);
         };
-        if link.is_permalink() {
+        let heading = own_heading(link, href);
+        if link.is_permalink() || heading.is_some_and(|heading| is_sign(link, heading)) {
             return None;
         }
         let is_written = self.writer.is_in_code() && self.writer.is_in_link();
-        let is_left_out = self.options.links == Links::None || is_of_own_heading(link, href);
+        let is_left_out = self.options.links == Links::None || heading.is_some();
         if is_left_out || !is_followable(href) || is_written {
             return Some(After::Nothing);
         }
@@ -75,9 +76,11 @@ impl<'a> Renderer<'a> {
 
     /// Starts the link of a card if its target element has just started.
     pub(super) fn enter_card(&mut self, element: Element<'a>) {
-        if let Some(card) = self.card.filter(|card| card.target == element) {
-            self.writer.enter_mark(card.link);
-        }
+        let link = match &self.card {
+            Some(card) if card.target == element => card.link,
+            _ => return,
+        };
+        self.writer.enter_mark(link);
     }
 
     /// Ends the link of a card before its target element ends.
@@ -95,41 +98,70 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Whether a link in a heading, or around one, leads to that heading, as in many manuals: it says
-/// nothing.
-fn is_of_own_heading(link: Element<'_>, href: &str) -> bool {
+/// The heading around or inside a link that leads to that heading, as in many manuals: the link
+/// says nothing.
+fn own_heading<'a>(link: Element<'a>, href: &str) -> Option<Element<'a>> {
     const LEVELS_MAX: usize = 3;
     const ELEMENTS_MAX: usize = 20;
-    let Some((page, place)) = href.trim_ascii().split_once('#') else {
-        return false;
-    };
+    let (page, place) = href.trim_ascii().split_once('#')?;
     let is_heading = |element: &Element<'_>| element.tag().heading_level().is_some();
     let outer = link.ancestors().take(LEVELS_MAX).find(is_heading);
     let inner = || {
         let inside = link.descendants().filter_map(Node::as_element);
         inside.take(ELEMENTS_MAX).find(is_heading)
     };
-    let heading = outer.or_else(inner);
-    let Some(heading) = heading.filter(|_| !place.is_empty()) else {
-        return false;
-    };
+    let heading = outer.or_else(inner).filter(|_| !place.is_empty())?;
     let document = link.document();
     let own = document.url().split('#').next().unwrap_or_default();
     let is_here = match page {
         "" => document.base_url() == document.url(),
         page => document.resolve(page).as_deref() == Some(own),
     };
-    let is_place =
-        |element: Element<'_>| element.id() == Some(place) || element.attr("name") == Some(place);
-    let inside = heading.descendants().filter_map(Node::as_element);
-    is_here
+    let place_bytes = place.contains('%').then(|| decoded(place));
+    let is_place = |element: Element<'_>| {
+        let names = [element.id(), element.attr("name")];
+        names
+            .into_iter()
+            .flatten()
+            .any(|name| name == place || place_bytes.as_deref() == Some(name.as_bytes()))
+    };
+    let mut inside = heading
+        .descendants()
+        .filter_map(Node::as_element)
+        .take(ELEMENTS_MAX);
+    let is_own = is_here
         && (is_place(heading)
             || is_place(link)
             || heading.parent_element().is_some_and(is_place)
-            || inside.take(ELEMENTS_MAX).any(is_place))
+            || inside.any(is_place));
+    is_own.then_some(heading)
+}
+
+/// Whether a link to its own heading is a sign next to the text of the heading, such as `[#]`.
+fn is_sign(link: Element<'_>, heading: Element<'_>) -> bool {
+    const TEXTS_MAX: usize = 3;
+    let n_texts = link.shown_texts().take(TEXTS_MAX + 1).count();
+    let mut texts = link.shown_texts();
+    (1..=TEXTS_MAX).contains(&n_texts)
+        && !texts.any(|text| text.contains(char::is_alphanumeric))
+        && heading.shown_texts().nth(n_texts).is_some()
+}
+
+/// Whether a link has no block in it and is so small that this is seen at once, as of most links.
+fn is_inline(link: Element<'_>) -> bool {
+    const NODES_MAX: usize = 32;
+    let is_block = |node: Node<'_>| {
+        node.as_element()
+            .is_some_and(|inner| inner.tag().is_block())
+    };
+    let mut inside = link.descendants();
+    !inside.by_ref().take(NODES_MAX).any(is_block) && inside.next().is_none()
 }
 
 fn shape(link: Element<'_>, with_hidden: bool) -> Shape<'_> {
+    if is_inline(link) {
+        return Shape::Plain;
+    }
     let mut parts = Parts::default();
     let mut walk = link.walk();
     while let Some(step) = walk.next()
@@ -228,10 +260,9 @@ fn cannot_be_linked(element: Element<'_>, with_hidden: bool) -> bool {
 fn is_title(element: Element<'_>) -> bool {
     const NAMES: &[&str] = &["title", "headline", "heading", "name"];
     matches!(element.tag(), Tag::Strong | Tag::B)
-        || element.classes().any(|class| {
-            NAMES
-                .iter()
-                .any(|name| class.to_ascii_lowercase().contains(name))
+        || element.attr("class").is_some_and(|class| {
+            let class = class.to_ascii_lowercase();
+            NAMES.iter().any(|name| class.contains(name))
         })
 }
 

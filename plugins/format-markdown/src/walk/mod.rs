@@ -22,6 +22,8 @@ use links::Card;
 /// What to do at the end of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
+    /// The element is passed over: the text before it continues after it.
+    Continue,
     Nothing,
     Boundary,
     Heading,
@@ -40,6 +42,8 @@ enum After {
     Row,
     Cell,
     Breaks,
+    /// A block that preserves line breaks.
+    BlockWithBreaks,
     Space,
     Text(&'static str),
 }
@@ -97,10 +101,18 @@ fn is_passed_over(element: Element<'_>) -> bool {
     }
 }
 
+/// Bounds of the bytes of output that memory is requested for in advance.
+const OUTPUT_BYTES_MIN: usize = 4 * 1024;
+const OUTPUT_BYTES_MAX: usize = 256 * 1024;
+
 /// Renders the page as Markdown; empty, or ending with one line feed.
 pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: bool) -> String {
+    // The output rarely exceeds the text of the page with its attributes. Moving it to a larger
+    // place costs more than asking for that much at once.
+    let bytes = document.arrays().text.len();
+    let lines = Lines::with_capacity(bytes.clamp(OUTPUT_BYTES_MIN, OUTPUT_BYTES_MAX));
     let mut renderer = Renderer {
-        writer: Writer::new(document, Lines::with_capacity(16 * 1024)),
+        writer: Writer::new(document, lines),
         options,
         show_noscript,
         lists: Vec::new(),
@@ -132,7 +144,7 @@ impl<'a> Renderer<'a> {
                         if element.is_unseen() {
                             walk.skip_children();
                         }
-                        ends.push(After::Nothing);
+                        ends.push(After::Continue);
                     }
                     Kind::Element(element) => {
                         self.run(&mut text);
@@ -155,11 +167,12 @@ impl<'a> Renderer<'a> {
                     _ => {}
                 },
                 Step::Leave(node) => {
-                    if !node.as_element().is_some_and(is_passed_over) {
+                    let after = ends.pop().unwrap_or(After::Nothing);
+                    if after != After::Continue {
                         self.run(&mut text);
+                        self.leave_card(node);
+                        self.leave(after);
                     }
-                    self.leave_card(node);
-                    self.leave(ends.pop().unwrap_or(After::Nothing));
                 }
             }
         }
@@ -225,6 +238,7 @@ impl<'a> Renderer<'a> {
             }
             Tag::Table => Some(self.enter_table(element)),
             Tag::Td if code::is_line_number(element) => None,
+            Tag::Div if code::is_gutter(element) => None,
             Tag::Tr | Tag::Td | Tag::Th => Some(self.enter_table_part(element)),
             tag if is_list(tag) => Some(self.enter_list(element)),
             Tag::Li => Some(self.enter_item(element)),
@@ -251,6 +265,13 @@ impl<'a> Renderer<'a> {
                 }
                 None
             }
+            (Namespace::Html, "mjx-container") => match math::of_container(element) {
+                Some(formula) => {
+                    self.formula(&formula);
+                    None
+                }
+                None => Some(self.plain(element)),
+            },
             (Namespace::Html, _) => Some(self.plain(element)),
             _ => None,
         }
@@ -265,7 +286,7 @@ impl<'a> Renderer<'a> {
             }
             _ if keeps_breaks(element) => {
                 self.writer.preserved_breaks += 1;
-                After::Breaks
+                After::BlockWithBreaks
             }
             _ => After::Boundary,
         }
@@ -399,7 +420,7 @@ impl<'a> Renderer<'a> {
     /// Ends an element.
     fn leave(&mut self, after: After) {
         match after {
-            After::Nothing => {}
+            After::Continue | After::Nothing => {}
             After::Boundary => self.writer.boundary(),
             After::Heading => {
                 self.writer.end_leaf();
@@ -435,6 +456,10 @@ impl<'a> Renderer<'a> {
             After::Row => self.leave_row(),
             After::Cell => self.leave_cell(),
             After::Breaks => self.writer.preserved_breaks -= 1,
+            After::BlockWithBreaks => {
+                self.writer.boundary();
+                self.writer.preserved_breaks -= 1;
+            }
             After::Space => self.writer.space(),
             After::Text(text) => self.writer.text(text),
         }

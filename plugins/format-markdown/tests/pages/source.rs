@@ -101,6 +101,11 @@ fn permalinks_are_left_out_whatever_is_around_their_sign() {
         "<h2>Usage<a href='#u'><!-- --><span><!-- -->¶<!-- --></span></a></h2>",
         "## Usage",
     );
+    check("<h2>Usage<a href='#u'>\u{200b}</a></h2>", "## Usage");
+    check("<h2 id=u>Usage<a href='#u'>[#]</a></h2>", "## Usage");
+    check("<h2 id=u><a href='#u'>&lt;=&gt;</a></h2>", "## <=>");
+    check("<h2 id=ü><a href='#%C3%BC'>Usage</a></h2>", "## Usage");
+    check("<h2 id='50%'><a href='#50%'>Usage</a></h2>", "## Usage");
 }
 
 #[test]
