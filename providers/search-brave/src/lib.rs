@@ -17,6 +17,8 @@ const COUNT_MAX: u32 = 20;
 const PAGES_MAX: u32 = 10;
 /// Languages with a script or a country in their code.
 const WHOLE_TAGS: [&str; 5] = ["en-gb", "pt-br", "pt-pt", "zh-hans", "zh-hant"];
+/// Places whose Chinese has the traditional script.
+const TRADITIONAL: [&str; 3] = ["zh-hk", "zh-mo", "zh-tw"];
 /// Languages whose code is the service's own.
 const OWN_CODES: [(&str, &str); 4] = [
     ("ja", "jp"),
@@ -87,12 +89,21 @@ impl Search for Brave {
 /// The service's code of a language.
 fn language(tag: &str) -> String {
     let tag = tag.to_lowercase();
-    if WHOLE_TAGS.contains(&tag.as_str()) {
-        return tag;
+    if let Some(code) = WHOLE_TAGS.iter().find(|code| begins(&tag, code)) {
+        return (*code).to_owned();
+    }
+    if TRADITIONAL.iter().any(|place| begins(&tag, place)) {
+        return "zh-hant".to_owned();
     }
     let first = tag.split('-').next().unwrap_or_default();
     let own = OWN_CODES.iter().find(|(known, _)| *known == first);
     own.map_or(first, |(_, code)| *code).to_owned()
+}
+
+/// Whether a tag begins with these parts.
+fn begins(tag: &str, parts: &str) -> bool {
+    let rest = tag.strip_prefix(parts);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// A response; only the fields in use.
@@ -162,12 +173,15 @@ fn failure(reply: &Reply<'_>) -> Failure {
     Failure::quoting_some(class, reply, detail.as_deref()).code_some(code.as_deref())
 }
 
-/// Whether nothing is left of the requests of the month: `0, 0` are those left in the second and in
-/// the month.
+/// Whether nothing is left of the requests of the month: of two numbers, the second one is that of
+/// the month. A limit of 0 means that the plan has none.
 fn is_month_used_up(reply: &Reply<'_>) -> bool {
-    let left = reply.header("x-ratelimit-remaining").unwrap_or_default();
-    let month = left.split(',').nth(1).map(str::trim);
-    month == Some("0")
+    let of_month = |name: &str| {
+        let value = reply.header(name)?;
+        value.split(',').nth(1)?.trim().parse::<u64>().ok()
+    };
+    let has_limit = of_month("x-ratelimit-limit").is_some_and(|limit| limit > 0);
+    has_limit && of_month("x-ratelimit-remaining") == Some(0)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Search for Searxng {
             .query("q", &query.text)
             .query("format", "json")
             .query("pageno", query.page)
-            .query_some("language", query.language.as_deref())
+            .query_some("language", query.language.as_deref().map(language))
             .query_some("time_range", range)
             .query_some("engines", settings.engines)
             .query_some("categories", settings.categories)
@@ -76,6 +76,18 @@ impl Search for Searxng {
         // A page of its results is longer or shorter than the requested one.
         let hits = found.results.into_iter().take(query.count as usize);
         Ok(Results::free(hits.map(Hit::from).collect()))
+    }
+}
+
+/// The service's code of a language: alone or with a country. It refuses all other tags.
+fn language(tag: &str) -> String {
+    let mut parts = tag.split('-');
+    let language = parts.next().unwrap_or_default().to_lowercase();
+    let is_country =
+        |part: &&str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    match parts.find(is_country) {
+        Some(country) => format!("{language}-{}", country.to_uppercase()),
+        None => language,
     }
 }
 

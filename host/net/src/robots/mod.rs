@@ -121,7 +121,9 @@ impl Robots {
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
         let mut rights = entry.rules.rights(path);
-        rights::add_licenses(&mut rights, url, &entry.rules.licenses);
+        if let Ok(file) = url.join("/robots.txt") {
+            rights::add_licenses(&mut rights, &file, &entry.rules.licenses);
+        }
         RobotsVerdict {
             is_allowed: path == "/robots.txt" || (is_reachable && allows(&entry.rules, path).await),
             crawl_delay: entry.rules.crawl_delay,

@@ -52,28 +52,32 @@ impl Uses {
     }
 }
 
+/// Names of each of [`Purpose::ALL`]: in `Content-Signal`, and in the versions of
+/// draft-ietf-aipref-vocab.
+const NAMES: [&[&str]; 3] = [
+    &["search"],
+    &["ai-input", "ai-use", "ai-output"],
+    &["ai-train", "train-ai", "train-genai"],
+];
+
 /// Reads `train-ai=n, search=y` or `ai-train=no,search=yes`: a dictionary of RFC 9651 as far as it
-/// has the known names, whose members may have parameters. Of one name, the last member counts
-/// (RFC 9651 section 3.2). `bots` means every use that has no member of its own.
+/// has the known names, whose members may have parameters. Of several names of one use, a refusal
+/// holds. `bots` means every use that has no member of its own.
 pub(super) fn uses(list: &str) -> Uses {
-    let (mut uses, mut of_all) = (Uses::default(), None);
-    for member in list.split(',') {
-        let member = member.split(';').next().unwrap_or_default();
-        let Some((name, value)) = member.split_once('=') else {
-            continue;
-        };
-        let Some(is_allowed) = answer(value) else {
-            continue;
-        };
-        match name.trim().to_ascii_lowercase().as_str() {
-            "search" => uses.0[0] = Some(is_allowed),
-            "ai-input" | "ai-output" => uses.0[1] = Some(is_allowed),
-            "ai-train" | "train-ai" | "train-genai" => uses.0[2] = Some(is_allowed),
-            "bots" => of_all = Some(is_allowed),
-            _ => {}
-        }
-    }
-    Uses(uses.0.map(|said| said.or(of_all)))
+    let of_all = answer_of(list, "bots");
+    Uses(NAMES.map(|names| {
+        let said = names.iter().filter_map(|name| answer_of(list, name));
+        said.reduce(|one, other| one && other).or(of_all)
+    }))
+}
+
+/// What a list says of one name: of several members, the last one counts (RFC 9651 section 3.2).
+fn answer_of(list: &str, wanted: &str) -> Option<bool> {
+    list.rsplit(',').find_map(|member| {
+        let (name, value) = member.split(';').next()?.split_once('=')?;
+        let is_wanted = name.trim().eq_ignore_ascii_case(wanted);
+        answer(value).filter(|_| is_wanted)
+    })
 }
 
 fn answer(value: &str) -> Option<bool> {
@@ -129,6 +133,9 @@ mod tests {
             ("bots=n, search=y", [yes, no, no]),
             ("search=y, search=n", [no, None, None]),
             ("ai-output=n", [None, no, None]),
+            ("ai-use=n", [None, no, None]),
+            ("train-ai=n, train-genai=y", [None, None, no]),
+            ("ai-output=y, ai-use=n, ai-input=y", [None, no, None]),
             ("search", [None; 3]),
             ("search=maybe,=y,", [None; 3]),
             ("", [None; 3]),

@@ -101,6 +101,16 @@ async fn robots_txt_is_fetched_once_for_all_urls_of_a_site() {
 }
 
 #[tokio::test]
+async fn licenses_are_beside_robots_txt() {
+    let site = Site::new(200, "License: license.xml\n");
+    let verdict = robots(&site)
+        .verdict(&url("https://a.example/b/c"), Pool::Standard)
+        .await;
+    let expected = serde_json::json!({"licenses": ["https://a.example/license.xml"]});
+    assert_eq!(verdict.rights.to_json(), expected);
+}
+
+#[tokio::test]
 async fn scheme_and_port_make_another_site() {
     let site = Site::new(200, "");
     let robots = robots(&site);

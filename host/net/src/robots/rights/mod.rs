@@ -89,7 +89,7 @@ fn linked_licenses(headers: &[(String, String)]) -> Vec<String> {
     while let Some((_, after)) = rest.split_once('<')
         && let Some((target, parameters)) = after.split_once('>')
     {
-        let end = parameters_end(parameters);
+        let end = part_end(parameters, b',');
         if is_license(&parameters[..end]) {
             found.push(target.to_owned());
         }
@@ -98,28 +98,38 @@ fn linked_licenses(headers: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// Where the parameters of a link end: at the first comma outside of quotes.
-fn parameters_end(parameters: &str) -> usize {
+/// Where a list ends its first part: at the first `separator` outside of quotes.
+fn part_end(list: &str, separator: u8) -> usize {
     let (mut is_quoted, mut is_escaped) = (false, false);
-    for (at, byte) in parameters.bytes().enumerate() {
+    for (at, byte) in list.bytes().enumerate() {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if is_quoted => is_escaped = true,
             b'"' => is_quoted = !is_quoted,
-            b',' if !is_quoted => return at,
+            _ if byte == separator && !is_quoted => return at,
             _ => {}
         }
     }
-    parameters.len()
+    list.len()
 }
 
-/// Whether the parameters of a link have `rel=license`, among other relations too.
+/// Whether the parameters of a link have `rel=license`, among other relations too. A link with an
+/// `anchor` is about something else than the page.
 fn is_license(parameters: &str) -> bool {
-    let mut parameters = parameters.split(';');
-    let relation = parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        is_one_of(name, &["rel"]).then(|| value.trim().trim_matches('"'))
-    });
+    let mut relation = None;
+    let mut rest = Some(parameters);
+    while let Some(text) = rest {
+        let end = part_end(text, b';');
+        let (name, value) = text[..end].split_once('=').unwrap_or_default();
+        if is_one_of(name, &["anchor"]) {
+            return false;
+        }
+        if is_one_of(name, &["rel"]) {
+            // Only the first one counts.
+            relation = relation.or(Some(value.trim().trim_matches('"')));
+        }
+        rest = text.get(end + 1..);
+    }
     let mut relations = relation.unwrap_or_default().split_ascii_whitespace();
     relations.any(|one| one.eq_ignore_ascii_case("license"))
 }
@@ -225,6 +235,9 @@ mod tests {
             "<a>;rel=licenses",
             "a;rel=license",
             "<a>; title=\"rel=license",
+            "<a>; title=\"x; rel=license\"; rel=next",
+            "<a>; rel=next; rel=license",
+            "<a>; rel=license; anchor=\"/other\"",
         ] {
             assert_eq!(rights(&[("link", none)], &[]), json!({}), "{none}");
         }
