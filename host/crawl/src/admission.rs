@@ -37,7 +37,7 @@ pub struct NewCrawl {
     pub needs_secrets: bool,
     /// The secrets of a background crawl, which wait with it in memory.
     pub secrets: Option<Secret>,
-    /// `crawl`, `links` or the name of a pipeline.
+    /// `crawl`, `links`, `batch` or the name of a pipeline.
     pub verb: &'static str,
     /// What its pages cost and what they may use.
     pub terms: Terms,

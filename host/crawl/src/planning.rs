@@ -122,8 +122,9 @@ impl Ready {
         request_bytes: usize,
     ) -> Self {
         let named = plan.named.as_ref().map_or(0, |named| named.bytes());
+        let listed = named.saturating_add(batch_bytes(&plan));
         let mut lease = memory(parts, job).lease_for(MemoryKind::RequestBodies);
-        lease.record(request_bytes.saturating_add(named));
+        lease.record(request_bytes.saturating_add(listed));
         Self {
             plan: Arc::new(plan),
             registry,
@@ -175,7 +176,9 @@ impl Planner {
         let planned = self.replan(parts, job, verb, complete, &registry);
         let (plan, mut lease) = planned.await.map_err(Unplanned::Invalid)?;
         drop(stored);
-        lease.shrink_to(bytes(parts, stored_bytes, PLANNED));
+        let n_bytes = bytes(parts, stored_bytes, PLANNED);
+        lease.shrink_to(n_bytes);
+        lease.record_at_least(n_bytes.saturating_add(batch_bytes(&plan)));
         Ok(Ready {
             plan: Arc::new(plan),
             registry,
@@ -222,6 +225,12 @@ pub(super) fn bytes_while_planned(parts: &CrawlsParts, request_bytes: u64) -> us
     bytes(parts, request_bytes, WHILE_PLANNED)
 }
 
+/// Memory of the plans of a batch's pages. A crawl has them twice: as the caller wants them, and as
+/// they are served.
+fn batch_bytes(plan: &CrawlPlan) -> usize {
+    plan.batch.as_ref().map_or(0, |batch| 2 * batch.bytes())
+}
+
 /// A multiple of a request's bytes, at most what would be granted.
 fn bytes(parts: &CrawlsParts, request_bytes: u64, multiple: u64) -> usize {
     let capacity = parts.engine.memory.in_use().capacity;
@@ -234,4 +243,24 @@ fn bytes(parts: &CrawlsParts, request_bytes: u64, multiple: u64) -> usize {
 fn memory(parts: &CrawlsParts, job: &Job) -> PageMemory {
     let share = format!("crawls of {}", job.account);
     parts.engine.memory.share(&share).page()
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_plan::PagePlan;
+
+    use super::*;
+    use crate::batch_pages::tests::batch;
+    use crate::frontier::tests::plan;
+
+    #[test]
+    fn the_pages_of_a_batch_count_as_memory() {
+        let crawl = plan("http://a.example/");
+        assert_eq!(batch_bytes(&crawl), 0);
+        let of_batch = CrawlPlan {
+            batch: Some(batch(&["http://a.example/"; 100])),
+            ..crawl
+        };
+        assert!(batch_bytes(&of_batch) > 2 * 100 * size_of::<PagePlan>());
+    }
 }

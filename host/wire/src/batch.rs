@@ -415,6 +415,7 @@ fn stored(
             None => requested.into(),
             Some(json) => {
                 let mut own = without_secrets(json);
+                keep_blanks(&mut own, item);
                 own.insert(URL.to_owned(), requested.into());
                 Value::Object(own)
             }
@@ -423,4 +424,15 @@ fn stored(
     let urls = urls.collect();
     stored.insert(URLS.to_owned(), Value::Array(urls));
     stored
+}
+
+/// Puts back what of a page's own parameters was left out because it says nothing: the common
+/// parameter in its place, perhaps a secret, is not for this page.
+fn keep_blanks(stored: &mut Map<String, Value>, item: &Item<'_>) {
+    for (name, json) in &item.own {
+        if !stored.contains_key(name) {
+            let blank = serde_json::from_str(json.get()).unwrap_or_default();
+            stored.insert(name.clone(), blank);
+        }
+    }
 }

@@ -140,7 +140,8 @@ async fn end_of_step(
     .fetch_optional(connection)
     .await
     .map_err(list_failed_to("read the ledger"))?;
-    Ok(end.unwrap_or(last))
+    // Meanwhile there may be entries after `last`.
+    Ok(end.map_or(last, |end| end.min(last)))
 }
 
 /// Sums by kind over a time window, of entries up to `last`.

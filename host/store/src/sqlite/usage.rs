@@ -138,7 +138,8 @@ async fn end_of_step(
     .fetch_optional(connection)
     .await
     .map_err(failed_to("read the ledger"))?;
-    Ok(end.unwrap_or(last))
+    // Meanwhile there may be entries after `last`.
+    Ok(end.map_or(last, |end| end.min(last)))
 }
 
 /// Sums by kind over a time window, of entries up to `last`.
@@ -491,6 +492,9 @@ mod tests {
         assert_eq!(end.expect("the first step"), STEP_ENTRIES);
         let end = end_of_step(&mut connection, &id, STEP_ENTRIES, last).await;
         assert_eq!(end.expect("the second step"), last);
+        // The rest was written after the balance was read.
+        let end = end_of_step(&mut connection, &id, 0, STEP_ENTRIES - 1).await;
+        assert_eq!(end.expect("a short step"), STEP_ENTRIES - 1);
         drop(connection);
         // The sums of all steps of a day are one.
         let days = by_day(&store, &id, Timestamp::MIN, Timestamp::MAX).await;

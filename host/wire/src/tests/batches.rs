@@ -7,6 +7,7 @@ use trawl_plan::{BatchPage, PagePlan};
 
 use crate::{
     Omitted, PlanContext, PlannedCrawl, RequestDefaults, batch_request, crawl_plan, shown_request,
+    with_kept_secrets,
 };
 
 /// The batch of a body, and its parameters without effect.
@@ -212,4 +213,23 @@ fn a_stored_batch_has_no_secrets_and_makes_the_same_plan_again() {
     let again = crawl_plan(&planned.request, "batch", &FakeCatalog, defaults).expect("a plan");
     let again = again.batch.expect("a batch").pages.clone();
     assert_eq!(formats(&again), formats(pages(&planned)));
+}
+
+#[test]
+fn a_page_that_blanks_a_common_secret_does_not_get_it_when_it_is_planned_again() {
+    let body = json!({
+        "urls": ["a.example", {"url": "b.example", "cookies": " "}], "cookies": "a=b",
+        "run_in_background": true,
+    });
+    let (planned, _) = batch(&body).expect("a good request");
+    let cookies = |pages: &[BatchPage]| -> Vec<usize> {
+        let pages = pages.iter().map(page);
+        pages.map(|page| page.fetch.cookies.len()).collect()
+    };
+    assert_eq!(cookies(pages(&planned)), [1, 0]);
+    let secrets = planned.secrets.as_ref().expect("the cookies");
+    let whole = with_kept_secrets(&planned.request, secrets);
+    let defaults = RequestDefaults::default();
+    let again = crawl_plan(&whole, "batch", &FakeCatalog, defaults).expect("a plan");
+    assert_eq!(cookies(&again.batch.expect("a batch").pages), [1, 0]);
 }
