@@ -12,8 +12,8 @@ use super::row::{begin, failed_to, number, signed, text};
 use super::{PostgresStore, crawl_progress, interrupted, lists};
 use crate::{
     AccountId, CrawlKinds, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary,
-    CrawledPage, FoundCrawl, Interrupted, PageContent, PageRange, PageRow, Progress, Rows,
-    StoreError, StoreFuture,
+    CrawledPage, FoundCrawl, Interrupted, LoggedPage, PageContent, PageRange, PageRow, Progress,
+    Rows, StoreError, StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
@@ -147,6 +147,15 @@ impl CrawlStore for PostgresStore {
         count_max: u32,
     ) -> StoreFuture<'a, Vec<PageRow>> {
         Box::pin(crawl_progress::pages(&self.readers, id, after, count_max))
+    }
+
+    fn crawl_log<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<LoggedPage>> {
+        Box::pin(lists::log(self, id, after, count_max))
     }
 
     fn crawl_contents<'a>(

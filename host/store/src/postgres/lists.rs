@@ -14,7 +14,7 @@ use super::row::{column, list_failed_to, number, signed};
 use super::{PostgresStore, records, totals};
 use crate::{
     AccountId, AccountTotals, Contact, CrawlKinds, CrawlSummary, CrawledPage, EventSummary,
-    PageRange, PageStart, RowKey, Rows, StoreError,
+    LoggedPage, PageRange, PageStart, RowKey, Rows, StoreError,
 };
 
 const READING: &str = "read a list";
@@ -177,6 +177,35 @@ pub(super) async fn pages(
         ]))
     };
     list.page(rows, count, key, crawled_page)
+}
+
+/// Pages of a crawl in order of completion, after `after`.
+pub(super) async fn log(
+    store: &PostgresStore,
+    id: &str,
+    after: u64,
+    count_max: u32,
+) -> Result<Vec<LoggedPage>, StoreError> {
+    let mut connection = store.list_connection().await?;
+    let rows = sqlx::query(
+        "SELECT crawls.id AS id, seq, length, url, status, cause, error, cost, at
+         FROM crawls JOIN crawl_pages AS page ON page.crawl = number
+         JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
+         WHERE crawls.id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+    )
+    .bind(id)
+    .bind(signed(after))
+    .bind(i64::from(count_max))
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(list_failed_to(READING))?;
+    let logged = |row: PgRow| -> Result<LoggedPage, StoreError> {
+        Ok(LoggedPage {
+            page: crawled_page(&row)?,
+            entry_bytes: number(&row, "length")?,
+        })
+    };
+    rows.into_iter().map(logged).collect()
 }
 
 /// Undelivered events of an account, in order of arrival.
