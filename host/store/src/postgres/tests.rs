@@ -239,6 +239,29 @@ async fn a_list_has_a_bounded_wait_and_a_bounded_time() {
 
 #[tokio::test]
 #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_machine_that_is_gone_is_noticed_in_half_a_minute() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    // Not `setting`, which is zero behind a socket of this machine.
+    let bounds: Vec<(String, String)> = sqlx::query_as(
+        "SELECT name, reset_val FROM pg_settings
+         WHERE name IN ('tcp_keepalives_idle', 'tcp_user_timeout') ORDER BY name",
+    )
+    .fetch_all(&opened.store.writers)
+    .await
+    .expect("settings");
+    let bounds: Vec<(&str, &str)> = bounds
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let expected = [("tcp_keepalives_idle", "10"), ("tcp_user_timeout", "25000")];
+    assert_eq!(bounds, expected);
+    opened.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
 async fn one_process_uses_a_database() {
     let server = Server::shared();
     let url = server.database().await;
