@@ -9,7 +9,7 @@ use sqlx::postgres::{PgConnection, PgExecutor, PgPool, PgRow};
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
-use super::row::{ATTEMPTS_MAX, begin, column, failed_to, is_crossed, signed, text};
+use super::row::{ATTEMPTS_MAX, begin, column, failed_to, in_time, is_crossed, signed, text};
 use crate::{
     AccountId, Consumed, EntryKind, KeyPrefix, LedgerEntry, OpenReserve, Posted, StoreError,
     Written,
@@ -18,6 +18,9 @@ use crate::{
 const DOING: &str = "write the ledger";
 const READING: &str = "read the ledger";
 const SEARCHING: &str = "look for open reserves";
+/// Longest time of a group, or of a search for an entry: billing writes one after the other. Longer
+/// than any of their statements may take.
+const TIME_MAX: Duration = Duration::from_secs(120);
 /// Ledger entries that one step of the search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
 /// Prefix of the id of a run's allotment, which has many entries; any other reservation has one
@@ -44,14 +47,14 @@ pub(super) async fn post_group(
     entries: &[LedgerEntry],
 ) -> Result<Vec<Written>, StoreError> {
     for _ in 1..ATTEMPTS_MAX {
-        match try_post_group(writers, entries).await {
+        match in_time(TIME_MAX, DOING, try_post_group(writers, entries)).await {
             Ok(None) => {}
             Ok(Some(written)) => return Ok(written),
             Err(error) if is_crossed(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    let last = try_post_group(writers, entries).await?;
+    let last = in_time(TIME_MAX, DOING, try_post_group(writers, entries)).await?;
     last.ok_or_else(too_many_crossed)
 }
 
@@ -206,6 +209,14 @@ async fn insert_new(
 /// The entry with this id. One that is not there is searched again when every transaction that has
 /// written entries has ended: that of a broken connection may still be committed.
 pub(super) async fn entry(
+    readers: &PgPool,
+    writers: &PgPool,
+    id: &str,
+) -> Result<Option<Posted>, StoreError> {
+    in_time(TIME_MAX, READING, search(readers, writers, id)).await
+}
+
+async fn search(
     readers: &PgPool,
     writers: &PgPool,
     id: &str,
