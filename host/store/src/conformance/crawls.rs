@@ -97,6 +97,10 @@ pub(crate) async fn a_crawl_is_read_back_in_every_state(store: &dyn CrawlStore) 
     assert_eq!(found(store, "c").await, None);
     let stranger = store.crawl(&account(2).id, "a").await;
     assert_eq!(stranger.expect("the store works"), None);
+    assert_eq!(
+        store.crawl(&account(1).id, "a\0").await.expect("none"),
+        None
+    );
 
     let id = account(1).id;
     let all = store.crawls(&id, Timestamp::MAX, 9).await.expect("crawls");
@@ -230,6 +234,15 @@ pub(crate) async fn progress_is_atomic_and_idempotent(store: &dyn CrawlStore) {
     let urls = store.crawl_urls("a", Some(4), 2).await.expect("URLs");
     assert_eq!(urls, waiting[5..7]);
     assert_eq!(store.crawl_urls("b", None, 9).await.expect("none"), []);
+    let twice = Progress {
+        urls: vec![url(4, UrlState::Waiting), url(4, UrlState::Done)],
+        pages: Vec::new(),
+        counts,
+    };
+    let saved = store.save_crawl_progress("a", &twice).await;
+    saved.expect("the later row of a URL holds");
+    let urls = store.crawl_urls("a", Some(3), 2).await.expect("URLs");
+    assert_eq!(urls, [url(4, UrlState::Done), waiting[5].clone()]);
 
     let pages = store.crawl_pages("a", 0, 9_999).await.expect("pages");
     assert_eq!(pages, progress.pages);

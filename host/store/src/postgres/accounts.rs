@@ -122,7 +122,7 @@ pub(super) async fn revoke_key(
     )
     .bind(at.0)
     .bind(account.as_str())
-    .bind(prefix)
+    .bind(text(prefix))
     .execute(writers)
     .await
     .map_err(failed_to("revoke a key"))?;
@@ -140,7 +140,7 @@ pub(super) async fn set_key_budget(
     )
     .bind(budget.map(|budget| budget.0))
     .bind(account.as_str())
-    .bind(prefix)
+    .bind(text(prefix))
     .execute(writers)
     .await
     .map_err(failed_to("set the budget of a key"))?;

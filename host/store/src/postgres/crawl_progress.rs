@@ -103,6 +103,7 @@ fn optional(value: Option<&String>) -> Option<String> {
     value.map(|value| text(value).into_owned())
 }
 
+/// One statement may not change a row twice: of two rows of a URL, the later one holds.
 async fn insert_urls(
     connection: &mut PgConnection,
     crawl: i64,
@@ -118,9 +119,10 @@ async fn insert_urls(
     let targets = rows.iter().map(|row| optional(row.target.as_ref()));
     sqlx::query(
         "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer, anchor, target)
-         SELECT $1, n, url, depth, state, referrer, anchor, target
+         SELECT DISTINCT ON (n) $1, n, url, depth, state, referrer, anchor, target
          FROM UNNEST($2::BIGINT[], $3::TEXT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::TEXT[],
-             $8::TEXT[]) AS new (n, url, depth, state, referrer, anchor, target)
+             $8::TEXT[]) WITH ORDINALITY AS new (n, url, depth, state, referrer, anchor, target, place)
+         ORDER BY n, place DESC
          ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state,
          referrer = excluded.referrer, anchor = excluded.anchor, target = excluded.target",
     )

@@ -256,7 +256,7 @@ async fn find(
          FROM crawls WHERE id = $1 AND account = $2"
     );
     let row = sqlx::query(AssertSqlSafe(sql))
-        .bind(id)
+        .bind(text(id))
         .bind(account.as_str())
         .fetch_optional(readers)
         .await

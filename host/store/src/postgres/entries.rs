@@ -1,21 +1,26 @@
 //! Ledger entries: written in groups, found by id, searched for open reserves.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgExecutor, PgPool, PgRow};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
-use super::row::{ATTEMPTS_MAX, begin, column, failed_to, is_crossed, signed, text};
+use super::row::{ATTEMPTS_MAX, begin, column, failed_to, in_time, is_crossed, signed, text};
 use crate::{
     AccountId, Consumed, EntryKind, KeyPrefix, LedgerEntry, OpenReserve, Posted, StoreError,
     Written,
 };
 
 const DOING: &str = "write the ledger";
+const READING: &str = "read the ledger";
 const SEARCHING: &str = "look for open reserves";
+/// Longest time of a group, or of a search for an entry: billing writes one after the other. Longer
+/// than any of their statements may take.
+const TIME_MAX: Duration = Duration::from_secs(120);
 /// Ledger entries that one step of the search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
 /// Prefix of the id of a run's allotment, which has many entries; any other reservation has one
@@ -42,14 +47,14 @@ pub(super) async fn post_group(
     entries: &[LedgerEntry],
 ) -> Result<Vec<Written>, StoreError> {
     for _ in 1..ATTEMPTS_MAX {
-        match try_post_group(writers, entries).await {
+        match in_time(TIME_MAX, DOING, try_post_group(writers, entries)).await {
             Ok(None) => {}
             Ok(Some(written)) => return Ok(written),
             Err(error) if is_crossed(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    let last = try_post_group(writers, entries).await?;
+    let last = in_time(TIME_MAX, DOING, try_post_group(writers, entries)).await?;
     last.ok_or_else(too_many_crossed)
 }
 
@@ -84,13 +89,14 @@ pub(super) async fn insert(
     let mut written = Vec::with_capacity(entries.len());
     let mut new = Vec::with_capacity(entries.len());
     for entry in entries {
-        let result = if ids.contains(entry.id.as_str()) {
+        let id = text(&entry.id);
+        let result = if ids.contains(&*id) {
             Written::AlreadyThere
         } else {
             apply(&mut sums, entry)
         };
         if result == Written::New {
-            ids.insert(entry.id.clone());
+            ids.insert(id.into_owned());
             new.push(entry);
         }
         written.push(result);
@@ -128,7 +134,7 @@ async fn existing(
     connection: &mut PgConnection,
     entries: &[LedgerEntry],
 ) -> Result<HashSet<String>, StoreError> {
-    let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    let ids: Vec<Cow<'_, str>> = entries.iter().map(|entry| text(&entry.id)).collect();
     let found: Vec<String> = sqlx::query_scalar("SELECT id FROM entries WHERE id = ANY($1)")
         .bind(ids)
         .fetch_all(connection)
@@ -200,13 +206,41 @@ async fn insert_new(
     Ok(done.rows_affected())
 }
 
-pub(super) async fn entry(readers: &PgPool, id: &str) -> Result<Option<Posted>, StoreError> {
-    let row = sqlx::query("SELECT * FROM entries WHERE id = $1")
-        .bind(id)
-        .fetch_optional(readers)
+/// The entry with this id. One that is not there is searched again when every transaction that has
+/// written entries has ended: that of a broken connection may still be committed.
+pub(super) async fn entry(
+    readers: &PgPool,
+    writers: &PgPool,
+    id: &str,
+) -> Result<Option<Posted>, StoreError> {
+    in_time(TIME_MAX, READING, search(readers, writers, id)).await
+}
+
+async fn search(
+    readers: &PgPool,
+    writers: &PgPool,
+    id: &str,
+) -> Result<Option<Posted>, StoreError> {
+    let failed = failed_to(READING);
+    if let Some(row) = find(readers, id).await? {
+        return posted(&row).map(Some);
+    }
+    let mut transaction = begin(writers, READING).await?;
+    sqlx::query("LOCK TABLE entries IN SHARE MODE")
+        .execute(&mut *transaction)
         .await
-        .map_err(failed_to("read the ledger"))?;
+        .map_err(&failed)?;
+    let row = find(&mut *transaction, id).await?;
+    transaction.commit().await.map_err(&failed)?;
     row.as_ref().map(posted).transpose()
+}
+
+async fn find(executor: impl PgExecutor<'_>, id: &str) -> Result<Option<PgRow>, StoreError> {
+    sqlx::query("SELECT * FROM entries WHERE id = $1")
+        .bind(text(id))
+        .fetch_optional(executor)
+        .await
+        .map_err(failed_to(READING))
 }
 
 /// Searches backwards from the newest entry until all reserved money is accounted for. The reserves

@@ -91,7 +91,7 @@ impl LedgerStore for PostgresStore {
     }
 
     fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {
-        Box::pin(entries::entry(&self.readers, id))
+        Box::pin(entries::entry(&self.readers, &self.writers, id))
     }
 
     fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>> {

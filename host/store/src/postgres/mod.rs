@@ -152,6 +152,8 @@ async fn pool(
         ("tcp_keepalives_idle", "10".to_owned()),
         ("tcp_keepalives_interval", "5".to_owned()),
         ("tcp_keepalives_count", "3".to_owned()),
+        // Keepalives are not sent while an answer waits to be acknowledged.
+        ("tcp_user_timeout", "25000".to_owned()),
     ]);
     PgPoolOptions::new()
         .max_connections(bounds.connections)

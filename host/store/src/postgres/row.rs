@@ -35,6 +35,20 @@ pub(super) fn list_failed_to(doing: &'static str) -> impl Fn(sqlx::Error) -> Sto
     }
 }
 
+/// Waits for so long. The server bounds the time of a statement, but one whose machine is gone says
+/// nothing more, and the connection would wait for it for good.
+pub(super) async fn in_time<T>(
+    time_max: Duration,
+    doing: &'static str,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let done = tokio::time::timeout(time_max, work).await;
+    done.unwrap_or_else(|_| {
+        let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
+        Err(failed_to(doing)(sqlx::Error::Io(late)))
+    })
+}
+
 /// Whether the transaction may succeed when it is repeated: PostgreSQL has ended it because
 /// another one waited for it (`serialization_failure`, `deadlock_detected`).
 pub(super) fn is_crossed(error: &StoreError) -> bool {
@@ -116,6 +130,18 @@ mod tests {
     fn a_text_is_stored_without_the_character_that_ends_it() {
         assert_eq!(text("a\0b"), "a\u{fffd}b");
         assert!(matches!(text("äb"), Cow::Borrowed("äb")));
+    }
+
+    #[tokio::test]
+    async fn a_silent_server_is_waited_for_with_a_bound() {
+        let silence = std::future::pending::<Result<(), StoreError>>();
+        let ended = in_time(Duration::from_millis(1), "wait", silence).await;
+        let is_late = matches!(
+            &ended,
+            Err(StoreError::Database { source: sqlx::Error::Io(error), .. })
+                if error.kind() == std::io::ErrorKind::TimedOut
+        );
+        assert!(is_late, "{ended:?}");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What the conformance suite does not know of: other connections, and other processes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
 use super::row::list_failed_to;
 use super::server::Server;
-use super::{LISTS, PostgresStore, PostgresUrl, logs};
+use super::{LISTS, PostgresStore, PostgresUrl, entries, logs};
 use crate::conformance::fixtures::{account, crawl, entry, with_accounts};
 use crate::{
     Contact, ContactStore as _, CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _,
@@ -123,6 +124,29 @@ async fn the_same_group_posted_at_once_is_written_once() {
 
 #[tokio::test]
 #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn an_entry_that_may_still_be_committed_is_waited_for() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    // As of a connection that broke during its commit.
+    let mut unfinished = store.writers.begin().await.expect("a transaction");
+    let group = [entry("t:1", EntryKind::TopUp, 5, 0)];
+    let written = entries::insert(&mut unfinished, &group).await;
+    assert_eq!(written.expect("written"), Some(vec![Written::New]));
+    let search = Arc::clone(store);
+    let search = tokio::spawn(async move { search.entry("t:1").await.expect("a search") });
+    // A search that does not wait has ended by then.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    unfinished.commit().await.expect("committed");
+    assert!(search.await.expect("it ended").is_some());
+    assert_eq!(store.entry("t:2").await.expect("a search"), None);
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
 async fn contacts_that_are_saved_at_once_are_merged_and_counted_once() {
     let server = Server::shared();
     let url = server.database().await;
@@ -211,6 +235,29 @@ async fn a_list_has_a_bounded_wait_and_a_bounded_time() {
     assert!(is_too_slow, "{slow:?}");
     drop(lists);
     store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_machine_that_is_gone_is_noticed_in_half_a_minute() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    // Not `setting`, which is zero behind a socket of this machine.
+    let bounds: Vec<(String, String)> = sqlx::query_as(
+        "SELECT name, reset_val FROM pg_settings
+         WHERE name IN ('tcp_keepalives_idle', 'tcp_user_timeout') ORDER BY name",
+    )
+    .fetch_all(&opened.store.writers)
+    .await
+    .expect("settings");
+    let bounds: Vec<(&str, &str)> = bounds
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let expected = [("tcp_keepalives_idle", "10"), ("tcp_user_timeout", "25000")];
+    assert_eq!(bounds, expected);
+    opened.store.close().await;
 }
 
 #[tokio::test]

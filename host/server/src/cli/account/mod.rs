@@ -9,6 +9,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use trawl_control::{ControlError, Operator, Reply, Request, STATEMENT_ENTRIES_MAX};
@@ -43,7 +44,7 @@ pub(super) struct AccountArgs {
         env = "TRAWL_STORE",
         hide_env_values = true
     )]
-    store: Option<PostgresUrl>,
+    store: Option<String>,
     /// Print JSON; amounts are integers in nanodollars.
     #[arg(long, global = true)]
     json: bool,
@@ -196,7 +197,8 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let creates = matches!(args.command, AccountCommand::Create { .. });
     // No server uses a directory that is not there.
     let is_new = creates && !args.data.exists();
-    let mut operator = Operator::reach_store(&args.data, creates, args.store.as_ref()).await?;
+    let store = store_url(args.store.as_deref())?;
+    let mut operator = Operator::reach_store(&args.data, creates, store.as_ref()).await?;
     if let AccountCommand::Seats { config, .. } = &args.command {
         let prices = app::seat_prices(&Config::load(config.as_deref())?)?;
         operator = operator.with_seat_prices(prices);
@@ -214,6 +216,13 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The database that the command line or the environment names. It is not read by clap, which
+/// repeats a wrong value, and this one may have a password.
+fn store_url(text: Option<&str>) -> anyhow::Result<Option<PostgresUrl>> {
+    let url = text.map(str::parse::<PostgresUrl>).transpose();
+    url.context("`--store` or TRAWL_STORE cannot be used")
 }
 
 /// Says that the account is in a new data directory, which may not be the one of the server.

@@ -6,7 +6,6 @@ use clap::Args;
 
 use trawl_control::{Operator, Request};
 use trawl_model::clock::Timestamp;
-use trawl_store::postgres::PostgresUrl;
 
 use super::answer::Answer;
 
@@ -44,7 +43,7 @@ struct ServerArgs {
     data: PathBuf,
     /// PostgreSQL database of the server, if it has one; needed only while it does not run.
     #[arg(long, value_name = "URL", env = "TRAWL_STORE", hide_env_values = true)]
-    store: Option<PostgresUrl>,
+    store: Option<String>,
     /// Print JSON; amounts are integers in nanodollars.
     #[arg(long)]
     json: bool,
@@ -77,7 +76,8 @@ pub(in crate::cli) async fn usage(args: UsageArgs) -> anyhow::Result<()> {
 }
 
 async fn ask(server: &ServerArgs, request: Request) -> anyhow::Result<()> {
-    let mut operator = Operator::reach_store(&server.data, false, server.store.as_ref()).await?;
+    let store = super::store_url(server.store.as_deref())?;
+    let mut operator = Operator::reach_store(&server.data, false, store.as_ref()).await?;
     let reply = operator.ask(request).await;
     operator.leave().await;
     Ok(super::show(&Answer::Reply(reply?), server.json)?)

@@ -23,6 +23,23 @@ async fn run_line(data: &Path, line: &str) -> Result<Answer, String> {
     answer.map_err(|error| error.to_string())
 }
 
+#[test]
+fn a_wrong_url_of_a_database_is_refused_without_its_password() {
+    let words = [
+        "account",
+        "list",
+        "--store",
+        "postgres://ann:s3cret@db:port/pages",
+    ];
+    let read = Cli::try_parse_from(words).map_err(anyhow::Error::new);
+    let refusal = read
+        .and_then(|cli| store_url(cli.args.store.as_deref()))
+        .expect_err("refused");
+    let text = format!("{refusal:#}");
+    assert!(text.contains("--store"), "{text}");
+    assert!(!text.contains("s3cret"), "{text}");
+}
+
 #[tokio::test]
 async fn an_account_is_created_topped_up_and_read() {
     let data = tempfile::tempdir().expect("a temporary directory");

@@ -28,6 +28,16 @@ pub(crate) async fn a_repeated_entry_is_skipped(store: &dyn LedgerStore) {
     let void = store.post_group(&void).await.expect("written");
     assert_eq!(void, [Written::AlreadyThere], "a reservation ends once");
     assert_eq!(sums(store).await, (70, 10));
+
+    // The id of a payment is any text.
+    let payment = [entry("t:\0", EntryKind::TopUp, 5, 0)];
+    for expected in [Written::New, Written::AlreadyThere] {
+        let written = store.post_group(&payment).await.expect("written");
+        assert_eq!(written, [expected]);
+    }
+    let found = store.entry("t:\0").await.expect("a search");
+    assert_eq!(found.map(|found| found.entry.amount), Some(Nanodollars(5)));
+    assert_eq!(sums(store).await, (75, 10));
 }
 
 pub(crate) async fn only_the_entry_that_overdraws_is_refused(store: &dyn LedgerStore) {
