@@ -189,6 +189,17 @@ impl Sums {
         }
     }
 
+    /// Adds a part of the entries of a period, and returns after which entry the next part begins.
+    /// The last part is the one that is not full: an account that is busy adds entries meanwhile, so
+    /// that there may always be more.
+    fn add_part(&mut self, entries: &[Posted]) -> Option<i64> {
+        for posted in entries {
+            self.add(posted);
+        }
+        let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
+        entries.last().filter(|_| is_full).map(|last| last.seq)
+    }
+
     /// The hosts with the highest cost, and the sums of the others.
     fn report(self, n_shown: usize) -> Hosts {
         let n_hosts = self.hosts.len() as u64;
@@ -284,12 +295,9 @@ async fn sum(
         };
         let page = api.rooms.billing.statement(account, window).await?;
         drop(permit);
-        let Some(last) = page.entries.last() else {
-            return Ok(sums);
-        };
-        after = last.seq;
-        for posted in &page.entries {
-            sums.add(posted);
+        match sums.add_part(&page.entries) {
+            Some(last) => after = last,
+            None => return Ok(sums),
         }
     }
 }
@@ -366,6 +374,20 @@ mod tests {
         assert_eq!((b.host.as_str(), b.pages, b.failed_pages), ("b.test", 0, 2));
         assert_eq!(b.reasons, BTreeMap::from([("timed out".to_owned(), 2)]));
         assert_eq!((b.bytes, b.cpu_seconds), (20, 1.0));
+    }
+
+    #[test]
+    fn a_part_that_is_not_full_is_the_last_one() {
+        let part = |n_entries: u32| -> Vec<Posted> {
+            let post = |_| entry(LedgerEntryKind::Post, "https://a.test/", -1, "");
+            (0..n_entries).map(post).collect()
+        };
+        let mut sums = Sums::default();
+        assert_eq!(sums.add_part(&part(ENTRIES_AT_ONCE)), Some(1));
+        assert_eq!(sums.add_part(&part(ENTRIES_AT_ONCE - 1)), None);
+        assert_eq!(sums.add_part(&[]), None);
+        let report = sums.report(1);
+        assert_eq!(report.hosts[0].pages, u64::from(2 * ENTRIES_AT_ONCE - 1));
     }
 
     #[test]
