@@ -322,10 +322,10 @@ async fn odd_names_and_values_are_taken_as_they_are() {
     stage.close().await;
 }
 
-/// A pattern that looks at the same text again and again would take minutes.
+/// What looks at the same again and again would take minutes, or all the memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn hostile_text_and_style_take_no_longer_than_others() {
+async fn hostile_pages_take_no_more_time_and_memory_than_others() {
     let stage = Stage::new().await;
     let results = stage
         .visit(vec![
@@ -343,10 +343,24 @@ async fn hostile_text_and_style_take_no_longer_than_others() {
                  await until(() => frame.contentWindow.length === 1); \
                  return [frame.contentWindow.length, performance.now() - began < 5_000];",
             ),
+            evaluate(
+                "const { Zip } = await import(`${location.origin}/console/crawls/zip.js`); const zip = new Zip(); \
+                 const began = performance.now(); for (let n = 0; n < 30_000; n += 1) zip.add('a.md', ''); \
+                 const text = await zip.blob().text(); \
+                 return [text.includes('a 30000.md'), text.includes('a 1.md'), performance.now() - began < 5_000];",
+            ),
+            evaluate(
+                "const { Tree } = await import(`${location.origin}/console/crawls/tree.js`); const tree = new Tree(); \
+                 tree.grow([{ url: `https://a.test/${'a/'.repeat(7_000)}`, error: null, bytes: 1, total_cost: 0 }]); \
+                 let [at, depth] = [tree.root, 0]; \
+                 while (at.below.size > 0) { [at] = at.below.values(); depth += 1; } return [depth < 100, at.pages];",
+            ),
         ])
         .await;
     assert_eq!(results[0], json!([true, 2]));
     assert_eq!(results[1], json!([1, true]));
+    assert_eq!(results[2], json!([true, false, true]));
+    assert_eq!(results[3], json!([true, 1]));
     stage.close().await;
 }
 

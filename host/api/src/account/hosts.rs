@@ -34,6 +34,8 @@ const ENTRIES_AT_ONCE: u32 = 1_000;
 const ENTRIES_BYTES_LIKELY: usize = 512 * 1024;
 /// Hosts that are told apart; pages of further ones are counted together.
 const HOSTS_MAX: usize = 10_000;
+/// Characters of a host with its port: no name of a host is longer, but a URL may have any.
+const HOST_CHARS_MAX: usize = 259;
 /// Bytes of the figures of a host, reasons included.
 const HOST_BYTES_LIKELY: usize = 512;
 /// Hosts per response when the request sets no limit.
@@ -308,7 +310,8 @@ fn host_of(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    host.to_ascii_lowercase()
+    let told = host.chars().take(HOST_CHARS_MAX);
+    told.map(|char| char.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
@@ -346,6 +349,8 @@ mod tests {
         check("http://u:p@a.test:8080?x@y", "a.test:8080");
         check("a.test/b", "a.test");
         check("", "");
+        let long = "a".repeat(9_000);
+        check(&format!("https://{long}/"), &long[..HOST_CHARS_MAX]);
     }
 
     #[test]
