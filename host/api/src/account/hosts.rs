@@ -192,8 +192,8 @@ impl Sums {
     }
 
     /// Adds a part of the entries of a period, and returns after which entry the next part begins.
-    /// The last part is the one that is not full: an account that is busy adds entries meanwhile, so
-    /// that there may always be more.
+    /// A part that is not full is the last one: a busy account adds entries while they are read,
+    /// so that there may always be more.
     fn add_part(&mut self, entries: &[Posted]) -> Option<i64> {
         for posted in entries {
             self.add(posted);
