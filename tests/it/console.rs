@@ -258,6 +258,112 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
     stage.close().await;
 }
 
+/// Modules of the console, asked by themselves: links without passwords, names that objects have,
+/// secrets of headers with dots, sums that are not quite zero, a broken link, the focus on what is
+/// drawn anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn odd_names_and_values_are_taken_as_they_are() {
+    let stage = Stage::new().await;
+    let results = stage
+        .visit(vec![
+            evaluate(
+                "const { withoutSecrets } = await import(`${location.origin}/console/pages/playground.js`); \
+                 const url = ['http://u:p@ss@a.test/x', 'u:p@a.test', 'https://a.test/@u?c=d@e', 'https://a.test, https://u:p@b.test/']; \
+                 return withoutSecrets({ url, data: [{ url: url[0], html: '//u@v' }], cookies: 'c' }, new Set(['cookies']));",
+            ),
+            evaluate(
+                "const { contentsOf } = await import(`${location.origin}/console/answer.js`); \
+                 return [...contentsOf('/scrape', {}, { constructor: 'x', html: 'y' }).keys()].map(String);",
+            ),
+            evaluate(
+                "const { put } = await import(`${location.origin}/console/crawls/one.js`); const made = {}; \
+                 for (const path of ['headers.x.token', 'router.credentials.A', 'router.token', 'cookies']) put(made, path, path); \
+                 return made;",
+            ),
+            evaluate(
+                "const { dollars } = await import(`${location.origin}/console/ui.js`); \
+                 return [0.1 + 0.2 - 0.3, 0.5, -0.00012, 1e-9, 12].map(dollars);",
+            ),
+            evaluate(
+                "const { h, table } = await import(`${location.origin}/console/ui.js`); \
+                 const { element, set } = table([{ label: 'Link', cell: (row) => h('a', { href: '#/' }, row) }], { label: 'Links' }); \
+                 document.body.append(element); set(['a', 'b']); element.querySelectorAll('a')[1].focus(); set(['a', 'b', 'c']); \
+                 return document.activeElement.textContent;",
+            ),
+            evaluate(
+                "const endpoint = () => document.querySelector('#endpoint')?.value ?? 'none'; \
+                 location.hash = `#/playground?e=/transform&b=${encodeURIComponent('{\"data\":\"x\"}')}`; \
+                 await until(() => endpoint() === '/transform' || document.querySelector('main .failed')); return endpoint();",
+            ),
+            evaluate(
+                "const choose = document.querySelector('#endpoint'); choose.value = '/links'; choose.dispatchEvent(new Event('change')); \
+                 await until(() => document.activeElement.value === '/links'); return document.activeElement.id;",
+            ),
+        ])
+        .await;
+    let link = json!({
+        "url": ["http://a.test/x", "a.test", "https://a.test/@u?c=d@e", "https://a.test, https://b.test/"],
+        "data": [{"url": "http://a.test/x", "html": "//u@v"}],
+    });
+    assert_eq!(results[0], link);
+    assert_eq!(results[1], json!(["constructor", "raw"]));
+    let secrets = json!({
+        "headers": {"x.token": "headers.x.token"},
+        "router": {"credentials": {"A": "router.credentials.A"}, "token": "router.token"},
+        "cookies": "cookies",
+    });
+    assert_eq!(results[2], secrets);
+    let amounts = json!(["$0.00", "$0.5", "−$0.00012", "$0.000000001", "$12.00"]);
+    assert_eq!(results[3], amounts);
+    assert_eq!(results[4], "b");
+    assert_eq!(results[5], "/transform");
+    assert_eq!(results[6], "endpoint");
+    stage.close().await;
+}
+
+/// What looks at the same again and again would take minutes, or all the memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn hostile_pages_take_no_more_time_and_memory_than_others() {
+    let stage = Stage::new().await;
+    let results = stage
+        .visit(vec![
+            evaluate(
+                "const { markdown } = await import(`${location.origin}/console/markdown.js`); const began = performance.now(); \
+                 markdown(`|\n-${' '.repeat(300_000)}x`, 'https://a.test/'); \
+                 const table = markdown(`|a|b|\n| :-- | --: | \n|1|2|`, 'https://a.test/'); \
+                 return [performance.now() - began < 5_000, table[0].querySelectorAll('td').length];",
+            ),
+            evaluate(
+                "const frame = document.createElement('iframe'); frame.src = '/console/frame.html'; \
+                 frame.setAttribute('sandbox', 'allow-scripts'); document.body.append(frame); \
+                 await new Promise((done) => { frame.onload = done; }); const began = performance.now(); \
+                 frame.contentWindow.postMessage({ html: `<style>${'@font-face{'.repeat(100_000)}</style>` }, '*'); \
+                 await until(() => frame.contentWindow.length === 1); \
+                 return [frame.contentWindow.length, performance.now() - began < 5_000];",
+            ),
+            evaluate(
+                "const { Zip } = await import(`${location.origin}/console/crawls/zip.js`); const zip = new Zip(); \
+                 const began = performance.now(); for (let n = 0; n < 30_000; n += 1) zip.add('a.md', ''); \
+                 const text = await zip.blob().text(); \
+                 return [text.includes('a 30000.md'), text.includes('a 1.md'), performance.now() - began < 5_000];",
+            ),
+            evaluate(
+                "const { Tree } = await import(`${location.origin}/console/crawls/tree.js`); const tree = new Tree(); \
+                 tree.grow([{ url: `https://a.test/${'a/'.repeat(7_000)}`, error: null, bytes: 1, total_cost: 0 }]); \
+                 let [at, depth] = [tree.root, 0]; \
+                 while (at.below.size > 0) { [at] = at.below.values(); depth += 1; } return [depth < 100, at.pages];",
+            ),
+        ])
+        .await;
+    assert_eq!(results[0], json!([true, 2]));
+    assert_eq!(results[1], json!([1, true]));
+    assert_eq!(results[2], json!([true, false, true]));
+    assert_eq!(results[3], json!([true, 1]));
+    stage.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_form_has_every_parameter_of_its_endpoint() {

@@ -220,6 +220,11 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
             "tab('log'); await until(() => document.querySelector('main .state, [aria-label^=\"Lines\"]')); return text().includes('Lines with this text');",
         ),
         step(
+            "fill('Lines with this text', 'tide'); location.hash = '#/account'; \
+             await new Promise((done) => setTimeout(done, 800)); const left = location.hash; \
+             location.hash = '#/operator?tab=log'; await has('Lines with this text'); return left;",
+        ),
+        step(
             "sessionStorage.removeItem('trawl.admin'); dispatchEvent(new CustomEvent('keys')); \
              return await has(\"for the server's operator\");",
         ),
@@ -239,7 +244,8 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
     assert_eq!(results[4], json!([]), "the providers");
     assert_eq!(results[5], json!([[], []]), "the plugins");
     assert_eq!(results[6], true, "the log");
-    assert_eq!(results[7], json!([]), "without the operator's key");
+    assert_eq!(results[7], "#/account", "the address of the next page");
+    assert_eq!(results[8], json!([]), "without the operator's key");
     stage.close().await;
 }
 

@@ -19,6 +19,10 @@ const LISTEN_DEFAULT: &str = "127.0.0.1:8700";
 ///
 /// # Errors
 /// The server's program cannot be run, or refuses to create the key.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the server reads the same variable"
+)]
 pub(crate) fn print_link(server: &Path, data: &str, arguments: &[String]) -> anyhow::Result<()> {
     if !workspace::root().join(data).is_dir() {
         return Ok(());

@@ -10,10 +10,10 @@ const TEXT_MAX = 200_000;
 const FRAME_MAX = 5_000_000;
 
 /** Other names of formats. */
-const FORMATS = { html: "raw", commonmark: "markdown", html2text: "text" };
+const FORMATS = new Map([["html", "raw"], ["commonmark", "markdown"], ["html2text", "text"]]);
 const formatName = (name) => {
   const lower = String(name).trim().toLowerCase();
-  return FORMATS[lower] ?? lower;
+  return FORMATS.get(lower) ?? lower;
 };
 
 /** The pages of an answer of `/transform`, which is one list a field. */
@@ -164,13 +164,16 @@ function chunksView(chunks) {
   return [found("Chunks", columns, rows, show), shown];
 }
 
+/** Ends of the names of files by format. */
+const ENDINGS = new Map([["markdown", "md"], ["raw", "html"], ["xml", "xml"]]);
+
 function sourceView(contents) {
   const names = [...contents.keys()].filter((name) => name !== "screenshot" && name !== "empty");
   const box = h("div", {});
   const select = h("select", { "aria-label": "Format", onchange: () => show(select.value) }, names.map((name) => h("option", { value: name }, name)));
   const show = (name) => {
     const text = textOf(contents.get(name));
-    box.replaceChildren(actions(text, `page.${{ markdown: "md", raw: "html", xml: "xml" }[name] ?? "txt"}`, "text/plain"), source(text));
+    box.replaceChildren(actions(text, `page.${ENDINGS.get(name) ?? "txt"}`, "text/plain"), source(text));
   };
   select.value = names.includes("raw") ? "raw" : names[0];
   show(select.value);

@@ -69,7 +69,9 @@ async function show() {
     return;
   }
   try {
-    const left = await page.render(container, { ...context, query });
+    // What a page does a while after a key press must not change the address of the next one.
+    const keep = (parameters) => { if (container.isConnected) context.keep(parameters); };
+    const left = await page.render(container, { ...context, keep, query });
     // Another page may be shown by now.
     if (typeof left !== "function") return;
     if (container.isConnected) leave = left;

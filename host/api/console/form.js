@@ -73,6 +73,16 @@ function formatControl(about, formats, onchange) {
   };
 }
 
+/** The first page of a list as JSON; an empty one if there is none, as in a link of others. */
+function firstPage(text) {
+  try {
+    const [page] = JSON.parse(text);
+    return page !== null && typeof page === "object" ? page : {};
+  } catch {
+    return {};
+  }
+}
+
 /** A page that is sent: HTML, or a file of any type, and its URL. */
 function documentControl(about, onchange) {
   let sent = {};
@@ -113,8 +123,7 @@ function documentControl(about, onchange) {
       return page.html === undefined && page.base64 === undefined ? "" : JSON.stringify([page]);
     },
     set: (text) => {
-      const [page = {}] = text === "" ? [] : JSON.parse(text);
-      const { html: own = "", url: address = "", ...rest } = page;
+      const { html: own = "", url: address = "", ...rest } = firstPage(text);
       html.value = own;
       url.value = address;
       sent = rest;

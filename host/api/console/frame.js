@@ -16,11 +16,14 @@ const LOADED = new Set([
 /** Whether a URL is a picture within the page. */
 const isPicture = (url) => /^\s*data:image\//i.test(url);
 
-/** Style without what it would load, other than pictures and fonts within it. */
+/**
+ * Style without what it would load, other than pictures within it. What has no end reaches to that
+ * of the style, so that no part is looked at twice.
+ */
 const withoutRequests = (style) =>
   style
     .replace(/@import\b[^;]*;?/gi, "")
-    .replace(/@font-face\s*\{[^}]*\}/gi, "")
+    .replace(/@font-face\s*\{[^}]*\}?/gi, "")
     .replace(/(?:-webkit-)?image-set\s*\(/gi, "none(")
     .replace(/\burl\(\s*(?!["']?data:image\/)[^)]*\)?/gi, "none");
 

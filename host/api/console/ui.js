@@ -50,10 +50,12 @@ export function bytes(value) {
 }
 
 /** Dollars, small amounts in full: `$0.00012`. */
-export const dollars = (value) =>
-  value === 0 || Math.abs(value) >= 1
-    ? `${value < 0 ? "−" : ""}$${Math.abs(value).toFixed(2)}`
-    : `${value < 0 ? "−" : ""}$${Math.abs(value).toFixed(9).replace(/0+$/, "")}`;
+export function dollars(value) {
+  const size = Math.abs(value);
+  // Sums of numbers with fractions are seldom exactly zero.
+  if (size < 5e-10) return "$0.00";
+  return `${value < 0 ? "−" : ""}$${size >= 1 ? size.toFixed(2) : size.toFixed(9).replace(/\.?0+$/, "")}`;
+}
 
 /** A duration given in milliseconds: `12 ms`, `3.4 s`, `5 min`. */
 export function duration(milliseconds) {
@@ -183,6 +185,14 @@ export function tabs(label, views, chosen, onchoose = () => undefined) {
 /** Height of a row in CSS pixels, the same as in `console.css`. */
 const ROW = 32;
 
+/** Replaces the rows of a table; a link in one of them keeps the focus. */
+function redraw(box, body, rows) {
+  const focused = document.activeElement?.closest("[role=row]");
+  const place = focused && body.contains(focused) ? focused.getAttribute("aria-rowindex") : null;
+  body.replaceChildren(...rows);
+  if (place !== null) (body.querySelector(`[aria-rowindex="${place}"] a`) ?? box).focus({ preventScroll: true });
+}
+
 /**
  * A table of any number of rows, of which only those in view are in the document. `columns` are
  * `{label, cell, width, isNumber}`: `cell(row)` returns a text or a node, `width` is a CSS track
@@ -217,7 +227,7 @@ export function table(columns, { label, height = 480, onopen, nothing = "No rows
       body.style.height = `${ROW}px`;
       return;
     }
-    body.replaceChildren(...rows.slice(from, to).map((row, offset) => drawn(row, from + offset)));
+    redraw(box, body, rows.slice(from, to).map((row, offset) => drawn(row, from + offset)));
   }
   function drawn(row, at) {
     const cells = columns.map((column) => h("div", { role: "cell", class: column.isNumber ? "number" : null }, column.cell(row)));

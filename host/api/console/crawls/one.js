@@ -36,16 +36,18 @@ function liveView() {
   };
 }
 
-/** An object with this value at the path `headers.authorization`. */
-function put(object, path, value) {
-  const at = path.indexOf(".");
-  if (at < 0) {
-    object[path] = value;
-    return;
+/** The objects that have secrets, innermost first. */
+const HOLDERS = [["router", "credentials"], ["router"], ["headers"], []];
+
+/** Puts a value at the path `headers.authorization`. Names of headers may have dots. */
+export function put(object, path, value) {
+  const holder = HOLDERS.find((names) => path.startsWith(names.map((name) => `${name}.`).join("")));
+  let at = object;
+  for (const name of holder) {
+    at[name] ??= {};
+    at = at[name];
   }
-  const name = path.slice(0, at);
-  object[name] ??= {};
-  put(object[name], path.slice(at + 1), value);
+  at[path.slice(holder.join(".").length).replace(/^\./, "")] = value;
 }
 
 /** Asks for the secrets that a parked crawl lost, and resumes it. */

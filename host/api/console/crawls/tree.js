@@ -4,6 +4,9 @@ import { bytes, count, dollars, h, table } from "../ui.js";
 import { inPlayground } from "../views.js";
 import { isFailed } from "./follow.js";
 
+/** Folders within each other; what is deeper is one name. */
+const DEPTH_MAX = 50;
+
 /** A node: its name, what is below it, the page at it if there is one, and sums of all of them. */
 const node = (name, depth) => ({ name, depth, below: new Map(), page: null, pages: 0, failed: 0, bytes: 0, cost: 0 });
 
@@ -12,7 +15,8 @@ function way(url) {
   try {
     const { host, pathname, search } = new URL(url);
     const parts = pathname.split("/").filter((part) => part !== "");
-    const names = [host, ...parts];
+    const names = [host, ...parts.slice(0, DEPTH_MAX)];
+    if (parts.length > DEPTH_MAX) names.push(parts.slice(DEPTH_MAX).join("/"));
     // A folder's own page, and one with a query, stand below it.
     if (search !== "") names.push(search);
     else if (pathname.endsWith("/") && parts.length > 0) names.push("/");

@@ -33,7 +33,8 @@ const BYTES_MAX = 0xffffffff;
 export class Zip {
   #parts = [];
   #directory = [];
-  #names = new Set();
+  /** The names in lower case; for each the last number that one like it got. */
+  #names = new Map();
   #at = 0;
   #stamp;
 
@@ -73,9 +74,14 @@ export class Zip {
   }
 
   #free(name) {
-    let free = name;
-    for (let n = 2; this.#names.has(free.toLowerCase()); n += 1) free = name.replace(/(\.[a-z]+)?$/, ` ${n}$1`);
-    this.#names.add(free.toLowerCase());
+    const like = name.toLowerCase();
+    let [free, n] = [name, this.#names.get(like) ?? 1];
+    while (this.#names.has(free.toLowerCase())) {
+      n += 1;
+      free = name.replace(/(\.[a-z]+)?$/, ` ${n}$1`);
+    }
+    this.#names.set(free.toLowerCase(), 1);
+    this.#names.set(like, n);
     return free;
   }
 }

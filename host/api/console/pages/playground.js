@@ -30,11 +30,22 @@ const ENDPOINTS = {
   "/transform": { data: [{ html: "<h1>Hello</h1>\n<p>Paste a page here.</p>", url: "https://example.com/" }], return_format: ["markdown", "text", "raw"] },
 };
 
+/** Parameters with URLs: texts, lists of them, or objects with a `url`. */
+const URLS = new Set(["url", "data", "sitemaps", "sitemap_path"]);
+/** User name and password of a URL, which may have no scheme. They may contain an `@`. */
+const USER = /(^\s*(?:https?:)?[/\\]*|\/\/)[^/\\?#\s]*@/gi;
+
+/** URLs without their passwords. */
+function withoutUsers(value) {
+  if (typeof value === "string") return value.replaceAll(USER, "$1");
+  if (Array.isArray(value)) return value.map(withoutUsers);
+  return typeof value?.url === "string" ? { ...value, url: withoutUsers(value.url) } : value;
+}
+
 /** A request without what a link must not hold: secrets, and passwords within URLs. */
-function withoutSecrets(request, secret) {
+export function withoutSecrets(request, secret) {
   const open = Object.entries(request).filter(([name]) => !secret.has(name));
-  const plain = (value) => (typeof value === "string" ? value.replaceAll(/\/\/[^/?#@\s,]*@/g, "//") : value);
-  return Object.fromEntries(open.map(([name, value]) => [name, name === "url" ? plain(value) : value]));
+  return Object.fromEntries(open.map(([name, value]) => [name, URLS.has(name) ? withoutUsers(value) : value]));
 }
 
 /** The request object in the address; the first one of the endpoint if there is none. */
@@ -60,6 +71,9 @@ export async function render(container, context) {
   return playground(container, context, described, endpoint);
 }
 
+/** Whether the endpoint was just chosen: its control is drawn anew, and has the focus again. */
+let isChosen = false;
+
 /** The page for one endpoint; returns what is done when it is left. */
 function playground(container, context, described, endpoint) {
   const all = parameters(described, endpoint);
@@ -69,7 +83,10 @@ function playground(container, context, described, endpoint) {
   const wrong = h("p", { class: "bad", role: "alert" });
   const note = h("small", { role: "status" });
   const sample = h("div", {});
-  const choose = h("select", { id: "endpoint", "aria-label": "Endpoint", onchange: () => context.open("playground", { e: choose.value }) },
+  const choose = h("select", { id: "endpoint", "aria-label": "Endpoint", onchange: () => {
+    isChosen = true;
+    context.open("playground", { e: choose.value });
+  } },
     Object.keys(ENDPOINTS).map((path) => h("option", { value: path, selected: path === endpoint }, `POST ${path}`)));
   const send = h("button", { type: "submit", class: "primary", title: "Ctrl+Enter" }, "Send");
   const stop = h("button", { type: "button", hidden: true, onclick: () => state.aborter?.abort() }, "Stop");
@@ -158,6 +175,8 @@ function playground(container, context, described, endpoint) {
   container.replaceChildren(h("h1", {}, "Playground"), h("div", { class: "playground" },
     h("div", {}, asked, h("details", { class: "programs", open: true }, h("summary", {}, "The same request in a program"), sample)), answer));
   programs(sample, endpoint, made.body().value);
+  if (isChosen) choose.focus();
+  isChosen = false;
   return () => {
     removeEventListener("keys", keyed);
     document.removeEventListener("keydown", pressed);

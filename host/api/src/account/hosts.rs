@@ -34,6 +34,8 @@ const ENTRIES_AT_ONCE: u32 = 1_000;
 const ENTRIES_BYTES_LIKELY: usize = 512 * 1024;
 /// Hosts that are told apart; pages of further ones are counted together.
 const HOSTS_MAX: usize = 10_000;
+/// Characters of a host with its port: no name of a host is longer, but a URL may have any.
+const HOST_CHARS_MAX: usize = 259;
 /// Bytes of the figures of a host, reasons included.
 const HOST_BYTES_LIKELY: usize = 512;
 /// Hosts per response when the request sets no limit.
@@ -189,6 +191,17 @@ impl Sums {
         }
     }
 
+    /// Adds a part of the entries of a period, and returns after which entry the next part begins.
+    /// A part that is not full is the last one: a busy account adds entries while they are read,
+    /// so that there may always be more.
+    fn add_part(&mut self, entries: &[Posted]) -> Option<i64> {
+        for posted in entries {
+            self.add(posted);
+        }
+        let is_full = entries.len() >= ENTRIES_AT_ONCE as usize;
+        entries.last().filter(|_| is_full).map(|last| last.seq)
+    }
+
     /// The hosts with the highest cost, and the sums of the others.
     fn report(self, n_shown: usize) -> Hosts {
         let n_hosts = self.hosts.len() as u64;
@@ -284,12 +297,9 @@ async fn sum(
         };
         let page = api.rooms.billing.statement(account, window).await?;
         drop(permit);
-        let Some(last) = page.entries.last() else {
-            return Ok(sums);
-        };
-        after = last.seq;
-        for posted in &page.entries {
-            sums.add(posted);
+        match sums.add_part(&page.entries) {
+            Some(last) => after = last,
+            None => return Ok(sums),
         }
     }
 }
@@ -300,7 +310,8 @@ fn host_of(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    host.to_ascii_lowercase()
+    let told = host.chars().take(HOST_CHARS_MAX);
+    told.map(|char| char.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
@@ -338,6 +349,8 @@ mod tests {
         check("http://u:p@a.test:8080?x@y", "a.test:8080");
         check("a.test/b", "a.test");
         check("", "");
+        let long = "a".repeat(9_000);
+        check(&format!("https://{long}/"), &long[..HOST_CHARS_MAX]);
     }
 
     #[test]
@@ -366,6 +379,20 @@ mod tests {
         assert_eq!((b.host.as_str(), b.pages, b.failed_pages), ("b.test", 0, 2));
         assert_eq!(b.reasons, BTreeMap::from([("timed out".to_owned(), 2)]));
         assert_eq!((b.bytes, b.cpu_seconds), (20, 1.0));
+    }
+
+    #[test]
+    fn a_part_that_is_not_full_is_the_last_one() {
+        let part = |n_entries: u32| -> Vec<Posted> {
+            let post = |_| entry(LedgerEntryKind::Post, "https://a.test/", -1, "");
+            (0..n_entries).map(post).collect()
+        };
+        let mut sums = Sums::default();
+        assert_eq!(sums.add_part(&part(ENTRIES_AT_ONCE)), Some(1));
+        assert_eq!(sums.add_part(&part(ENTRIES_AT_ONCE - 1)), None);
+        assert_eq!(sums.add_part(&[]), None);
+        let report = sums.report(1);
+        assert_eq!(report.hosts[0].pages, u64::from(2 * ENTRIES_AT_ONCE - 1));
     }
 
     #[test]
