@@ -294,13 +294,20 @@ async fn sum(
     }
 }
 
-/// The host of a page's URL in lower case, which callers may write without its scheme; empty if it
-/// has none.
+/// The host of a page's URL in lower case, which callers may write without its scheme; empty if
+/// there is none: a search has its words in place of a URL.
 fn host_of(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let is_scheme = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let rest = match url.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => rest,
+        _ => url,
+    };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    host.to_ascii_lowercase()
+    match authority.contains(char::is_whitespace) {
+        true => String::new(),
+        false => host.to_ascii_lowercase(),
+    }
 }
 
 #[cfg(test)]
@@ -337,7 +344,10 @@ mod tests {
         check("https://Example.com/a?b", "example.com");
         check("http://u:p@a.test:8080?x@y", "a.test:8080");
         check("a.test/b", "a.test");
+        check("a.test/b?to=https://b.test/", "a.test");
         check("", "");
+        check("search brave: tide tables", "");
+        check("search brave: https://a.test/ tides", "");
     }
 
     #[test]
