@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use trawl_model::memory::MemoryBudget;
 
+use crate::tools::TOOLS;
 use crate::{Answer, Interface, Unanswered, serve};
 
 /// A made-up answer: status, headers, body.
@@ -154,7 +155,7 @@ async fn a_client_that_begins_with_initialize_gets_its_version() {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let listed = said(&interface, "2025-11-25", list).await;
     let tools = listed["result"]["tools"].as_array().expect("tools");
-    assert_eq!(tools.len(), 10);
+    assert_eq!(tools.len(), TOOLS.len());
     assert!(
         tools
             .iter()
