@@ -44,6 +44,8 @@ const SHOWN_MAX: u32 = 1_000;
 const REASONS_MAX: usize = 8;
 /// Characters of a reason.
 const REASON_CHARS_MAX: usize = 120;
+/// What the ledger has in place of a URL for HTML that was sent without one.
+const WITHOUT_URL: &str = "about:blank";
 /// What further reasons are counted as.
 const OTHER_REASONS: &str = "other reasons";
 
@@ -297,6 +299,9 @@ async fn sum(
 /// The host of a page's URL in lower case, which callers may write without its scheme; empty if
 /// there is none: a search has its words in place of a URL.
 fn host_of(url: &str) -> String {
+    if url == WITHOUT_URL {
+        return String::new();
+    }
     let is_scheme = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let rest = match url.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => rest,
@@ -346,6 +351,7 @@ mod tests {
         check("a.test/b", "a.test");
         check("a.test/b?to=https://b.test/", "a.test");
         check("", "");
+        check("about:blank", "");
         check("search brave: tide tables", "");
         check("search brave: https://a.test/ tides", "");
     }
