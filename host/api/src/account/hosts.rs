@@ -73,7 +73,7 @@ pub(crate) struct HostsQuery {
 pub(crate) struct Hosts {
     /// The hosts with the highest cost, and among equal ones with the most failed pages.
     hosts: Vec<HostFigures>,
-    /// Number of hosts with pages in the period.
+    /// Number of hosts with pages in the period; at most 10,000 are told apart.
     n_hosts: u64,
     /// The sums of all other hosts; null if there is none.
     others: Option<HostFigures>,
