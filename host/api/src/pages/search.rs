@@ -129,7 +129,7 @@ fn page_outcomes(
     // D520.
     let begun = request.api.service.scrape(run, plans, Order::Input);
     // The search is charged, so its results are not lost with the money for their pages.
-    let outcomes = begun.unwrap_or_else(|error| unpaid(urls, &error));
+    let outcomes = begun.unwrap_or_else(|error| without_money(urls, &error));
     let mut unpaid = Some(found.charge.total());
     let hits = futures_util::stream::iter(found.hits.into_iter().zip(found.first_position..));
     let outcomes = outcomes
@@ -149,7 +149,7 @@ fn page_outcomes(
 }
 
 /// The outcomes of pages for which there is no money.
-fn unpaid(urls: Vec<String>, error: &FundsError) -> Outcomes {
+fn without_money(urls: Vec<String>, error: &FundsError) -> Outcomes {
     let failure = PageFailure::new(Cause::Funds, error.to_string());
     let outcomes = urls.into_iter();
     let outcomes = outcomes.map(move |url| PageOutcome::failed(url, failure.clone()));
