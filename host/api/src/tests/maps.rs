@@ -14,8 +14,8 @@ async fn a_map_that_is_charged_is_shown_without_money_for_cached_pages() {
     for (n_paid, n_cached_pages) in [(usize::MAX, 1), (1, 0)] {
         let server = TestServer::new().await;
         server.service.n_paid.store(n_paid, Ordering::SeqCst);
-        let body = json!({"url": format!("{SITE}/")}).to_string();
-        let response = server.post("/map", body).await;
+        let body = json!({"url": format!("{SITE}/"), "crawl_timeout": 5});
+        let response = server.post("/map", body.to_string()).await;
         assert_eq!(response.status, 200, "{}", response.body);
         let map = response.json();
         let lines = map.as_array().expect("a list");
