@@ -1,7 +1,7 @@
 //! Requests to the interface, and its refusals.
 
 use bytes::Bytes;
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::interface::{Answer, Interface, Unanswered};
@@ -28,6 +28,12 @@ impl Refusal {
             fields,
             is_too_large: false,
         }
+    }
+
+    /// Whether the interface says that there is no such thing.
+    pub(crate) fn is_of_absence(&self) -> bool {
+        let status = self.fields.get("status").and_then(Value::as_u64);
+        status == Some(u64::from(StatusCode::NOT_FOUND.as_u16()))
     }
 
     /// What an answer says that is no success.

@@ -27,7 +27,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 /// Reads a resource.
 ///
 /// # Errors
-/// There is none with this URI.
+/// There is none with this URI, or the interface refuses to read it.
 pub(crate) async fn read_resource(
     interface: &dyn Interface,
     uri: &str,
@@ -44,7 +44,9 @@ pub(crate) async fn read_resource(
             text, uri,
         )])),
         Ok(None) => Err(unknown("the crawl has no such page")),
-        Err(refusal) => Err(unknown(&refusal.text)),
+        Err(refusal) if refusal.is_of_absence() => Err(unknown(&refusal.text)),
+        // It may be there: the caller is too fast, or the server is busy.
+        Err(refusal) => Err(ErrorData::internal_error(refusal.text, None)),
     }
 }
 

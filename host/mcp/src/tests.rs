@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use trawl_model::memory::MemoryBudget;
 
+use crate::tools::TOOLS;
 use crate::{Answer, Interface, Unanswered, serve};
 
 /// A made-up answer: status, headers, body.
@@ -115,6 +116,7 @@ fn site(asked: &str) -> Made {
         "POST /crawl" => (200, &[], json!({"id": "c1", "status": "queued"})),
         "GET /crawl/c1" => (200, &[], json!({"id": "c1", "state": "ended", "pages": 2})),
         "DELETE /crawl/c1" => (200, &[], json!({"id": "c1", "state": "ended"})),
+        "GET /crawl/busy/pages" => (429, &[("retry-after", "7")], json!({"error": "slow down"})),
         "GET /crawl/c1/pages" => (200, &[("x-next-cursor", "1")], page("# One".into())),
         "POST /transform" => (
             200,
@@ -154,7 +156,7 @@ async fn a_client_that_begins_with_initialize_gets_its_version() {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let listed = said(&interface, "2025-11-25", list).await;
     let tools = listed["result"]["tools"].as_array().expect("tools");
-    assert_eq!(tools.len(), 10);
+    assert_eq!(tools.len(), TOOLS.len());
     assert!(
         tools
             .iter()
@@ -233,6 +235,22 @@ async fn errors_are_those_of_the_interface() {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "no"}});
     let answer = said(&interface, "2025-11-25", unknown).await;
     assert_eq!(answer["error"]["message"], "there is no tool `no`");
+}
+
+#[tokio::test]
+async fn a_resource_that_cannot_be_read_now_is_not_absent() {
+    let interface = fake(site);
+    for (crawl, code, text) in [
+        ("busy", -32603, "slow down; try again in 7 s"),
+        ("none", -32002, "not found"),
+    ] {
+        let uri = json!({"uri": format!("trawl://crawl/{crawl}/page/1")});
+        let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": uri});
+        let error = said(&interface, "2025-11-25", read).await["error"].take();
+        assert_eq!(error["code"], code, "{error}");
+        let said = error["message"].as_str().expect("a text");
+        assert!(said.ends_with(text), "{said}");
+    }
 }
 
 #[tokio::test]

@@ -137,7 +137,8 @@ impl StoreError {
     /// Whether the disk is full, so that the operation may succeed once there is space.
     pub fn is_full(&self) -> bool {
         /// Result codes of SQLite: `SQLITE_FULL`, and `SQLITE_IOERR_SHMSIZE` for the shared memory
-        /// of the write-ahead log, which it enlarges in a way of its own. `disk_full` of PostgreSQL.
+        /// of the write-ahead log, which it enlarges in a way of its own; `disk_full` of
+        /// PostgreSQL.
         const CODES: [&str; 3] = ["13", "4874", "53100"];
         match self {
             Self::Database { source, .. } => source

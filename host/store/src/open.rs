@@ -8,8 +8,8 @@ use crate::postgres::{PostgresStore, PostgresUrl};
 use crate::sqlite::SqliteStore;
 use crate::store::Store;
 
-/// Opens the store of a data directory: the PostgreSQL database with this URL, or the SQLite file in
-/// the directory.
+/// Opens the store of a data directory: the PostgreSQL database with this URL, or the SQLite file
+/// in the directory.
 ///
 /// # Errors
 /// Those of [`PostgresStore::open`] and [`SqliteStore::open`]; [`StoreError::InPostgres`] without a

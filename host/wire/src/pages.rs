@@ -186,7 +186,7 @@ impl PagesToCome {
     /// One plan for each URL, or why it is refused.
     ///
     /// # Errors
-    /// The user name or password of a URL cannot be sent.
+    /// The copies of headers and cookies for URLs with different passwords are too large.
     pub fn plans(
         mut self,
         urls: &[String],

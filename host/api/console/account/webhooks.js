@@ -9,7 +9,7 @@ const EVENTS_MAX = 5_000;
 function secretView(context) {
   const body = h("div", { class: "buttons" });
   const show = (secret) => body.replaceChildren(h("code", { class: "break" }, secret), copyButton(() => secret));
-  const sentence = "Events are signed with both secrets for a day, then with the new one alone.";
+  const sentence = "X-Trawl-Signature is made with the new one at once. For a day webhook-signature has the signatures of both.";
   const renew = () => asking("A new secret", [h("p", {}, sentence)], "Replace it", async () => {
     show((await ask(context, "POST", "/account/webhook-secret")).json.webhook_secret);
   });

@@ -46,6 +46,8 @@ const SHOWN_MAX: u32 = 1_000;
 const REASONS_MAX: usize = 8;
 /// Characters of a reason.
 const REASON_CHARS_MAX: usize = 120;
+/// What the ledger has in place of a URL for HTML that was sent without one.
+const WITHOUT_URL: &str = "about:blank";
 /// What further reasons are counted as.
 const OTHER_REASONS: &str = "other reasons";
 
@@ -73,7 +75,7 @@ pub(crate) struct HostsQuery {
 pub(crate) struct Hosts {
     /// The hosts with the highest cost, and among equal ones with the most failed pages.
     hosts: Vec<HostFigures>,
-    /// Number of hosts with pages in the period.
+    /// Number of hosts with pages in the period; at most 10,000 are told apart.
     n_hosts: u64,
     /// The sums of all other hosts; null if there is none.
     others: Option<HostFigures>,
@@ -304,12 +306,22 @@ async fn sum(
     }
 }
 
-/// The host of a page's URL in lower case, which callers may write without its scheme; empty if it
-/// has none.
+/// The host of a page's URL in lower case, which callers may write without its scheme; empty if
+/// there is none: a search has its words in place of a URL.
 fn host_of(url: &str) -> String {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    if url == WITHOUT_URL {
+        return String::new();
+    }
+    let is_scheme = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let rest = match url.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => rest,
+        _ => url,
+    };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
+    if authority.contains(char::is_whitespace) {
+        return String::new();
+    }
     let told = host.chars().take(HOST_CHARS_MAX);
     told.map(|char| char.to_ascii_lowercase()).collect()
 }
@@ -348,9 +360,13 @@ mod tests {
         check("https://Example.com/a?b", "example.com");
         check("http://u:p@a.test:8080?x@y", "a.test:8080");
         check("a.test/b", "a.test");
+        check("a.test/b?to=https://b.test/", "a.test");
         check("", "");
         let long = "a".repeat(9_000);
         check(&format!("https://{long}/"), &long[..HOST_CHARS_MAX]);
+        check("about:blank", "");
+        check("search brave: tide tables", "");
+        check("search brave: https://a.test/ tides", "");
     }
 
     #[test]

@@ -121,7 +121,11 @@ async fn with_cached_pages(
     if plans.is_empty() {
         return Ok(map);
     }
-    let mut outcomes = pages(request, registry, 1, plans)?;
+    let Ok(mut outcomes) = pages(request, registry, 1, plans) else {
+        // The start page is charged, so what it has is not lost with the money for the others.
+        map.end_search();
+        return Ok(map);
+    };
     while let Some(outcome) = outcomes.next().await {
         map.add_cached_page(&outcome);
     }

@@ -7,8 +7,10 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::StreamExt;
 
-use trawl_billing::Account;
+use trawl_billing::{Account, FundsError};
 use trawl_engine::search::{Hit, SearchOutcome};
+use trawl_model::outcome::PageOutcome;
+use trawl_model::{Cause, PageFailure};
 use trawl_plugins::Registry;
 use trawl_wire::{
     PagesToCome, PlanContext, SearchAnswer, SearchHit, SearchRequest, SearchResponse,
@@ -125,7 +127,9 @@ fn page_outcomes(
     let run = part(request, registry, 1);
     // In the order of the results: which of them a page belongs to is known by its place. Decision
     // D520.
-    let outcomes = request.api.service.scrape(run, plans, Order::Input)?;
+    let begun = request.api.service.scrape(run, plans, Order::Input);
+    // The search is charged, so its results are not lost with the money for their pages.
+    let outcomes = begun.unwrap_or_else(|error| without_money(urls, &error));
     let mut unpaid = Some(found.charge.total());
     let hits = futures_util::stream::iter(found.hits.into_iter().zip(found.first_position..));
     let outcomes = outcomes
@@ -142,6 +146,14 @@ fn page_outcomes(
             outcome
         });
     Ok(outcomes.boxed())
+}
+
+/// The outcomes of pages for which there is no money.
+fn without_money(urls: Vec<String>, error: &FundsError) -> Outcomes {
+    let failure = PageFailure::new(Cause::Funds, error.to_string());
+    let outcomes = urls.into_iter();
+    let outcomes = outcomes.map(move |url| PageOutcome::failed(url, failure.clone()));
+    futures_util::stream::iter(outcomes).boxed()
 }
 
 /// The run of one part of the request, which is charged under a name of its own.

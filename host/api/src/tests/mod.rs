@@ -11,6 +11,7 @@ mod errors;
 mod hang_ups;
 mod held;
 mod limits;
+mod maps;
 mod mcp;
 mod monitoring;
 mod open_routes;

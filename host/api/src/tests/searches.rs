@@ -1,5 +1,7 @@
 //! `POST /search` on a server whose search service is made up.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::json;
 
 use super::server::TestServer;
@@ -55,6 +57,29 @@ async fn pages_of_results_are_entries_in_their_order() {
     // The search is paid with the first good page.
     assert_eq!(entries[0]["costs"]["compute_cost"], 0.006);
     assert_eq!(entries[1]["costs"]["compute_cost"], 0.0);
+}
+
+#[tokio::test]
+async fn results_that_are_charged_are_shown_without_money_for_their_pages() {
+    let server = TestServer::new().await;
+    server.service.n_paid.store(1, Ordering::SeqCst);
+    let body = r#"{"search":"tides","fetch_page_content":true}"#;
+    let response = server.post("/search", body).await;
+    assert_eq!(response.status, 200, "{}", response.body);
+    let entries = response.json();
+    assert_eq!(entries.as_array().map(Vec::len), Some(2));
+    for (n, position) in [(0, 1), (1, 2)] {
+        let entry = &entries[n];
+        assert_eq!(
+            (&entry["cause"], &entry["error"]),
+            (&json!("funds"), &json!("balance is zero"))
+        );
+        assert_eq!(entry["costs"]["total_cost"], 0.0);
+        assert_eq!(entry["metadata"]["search"]["position"], position);
+    }
+    // Without money for the search nothing is charged.
+    let refused = server.post("/search", body).await;
+    assert_eq!(refused.status, 402, "{}", refused.body);
 }
 
 #[tokio::test]

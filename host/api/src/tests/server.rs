@@ -31,7 +31,7 @@ use trawl_engine::search::{Hit, SearchError, SearchOutcome};
 use trawl_model::clock::Clock;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::{PageOutcome, VendorPart};
-use trawl_model::{Charge, Nanodollars, RequestTrace};
+use trawl_model::{Charge, Discovered, Nanodollars, RequestTrace};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
 use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
@@ -52,6 +52,9 @@ use crate::{
     TraceSettings, router,
 };
 
+/// The path of a page that is in the page cache. The start page of a map has a link to it.
+pub(super) const CACHED_PATH: &str = "/cached";
+
 /// The interface, a key of its account, and its data directory.
 pub(super) struct TestServer {
     router: Router,
@@ -68,6 +71,8 @@ pub(super) struct FakeService {
     pub(super) signs_requests: AtomicBool,
     /// Runs that were begun.
     pub(super) n_runs: AtomicUsize,
+    /// How many of them are paid.
+    pub(super) n_paid: AtomicUsize,
     /// The trace of the last of them.
     pub(super) last_trace: Mutex<Option<RequestTrace>>,
     /// Generation of the plugins, and how often they were described.
@@ -170,6 +175,7 @@ impl TestServer {
             is_draining: AtomicBool::new(false),
             signs_requests: AtomicBool::new(false),
             n_runs: AtomicUsize::new(0),
+            n_paid: AtomicUsize::new(usize::MAX),
             last_trace: Mutex::default(),
             generation: AtomicU64::new(1),
             n_described: AtomicUsize::new(0),
@@ -338,8 +344,8 @@ impl Service for FakeService {
         (7, 0)
     }
 
-    fn is_cached(&self, _plan: &PagePlan) -> bool {
-        false
+    fn is_cached(&self, plan: &PagePlan) -> bool {
+        plan.url.path() == CACHED_PATH
     }
 
     fn is_draining(&self) -> bool {
@@ -526,7 +532,10 @@ impl FakeService {
 
     fn begin(&self, run: &NewRun) -> Result<(), FundsError> {
         assert!(!run.request_id.is_empty(), "every request has an id");
-        self.n_runs.fetch_add(1, Ordering::SeqCst);
+        let n_before = self.n_runs.fetch_add(1, Ordering::SeqCst);
+        if n_before >= self.n_paid.load(Ordering::SeqCst) {
+            return Err(FundsError::Empty);
+        }
         *self.last_trace.lock().expect("a lock") = run.trace;
         self.rooms.billing.admit(&run.account.id, run.terms)
     }
@@ -551,10 +560,18 @@ fn outcome(plan: &Result<PagePlan, RefusedPage>) -> PageOutcome {
                 ..Fields::default()
             },
             charge: charge(),
+            discovered: plan.output.discover.then(|| link_to_cached(plan)),
             ..PageOutcome::default()
         },
         Err(refused) => PageOutcome::failed(&*refused.requested, refused.failure.clone()),
     }
+}
+
+fn link_to_cached(plan: &PagePlan) -> Box<Discovered> {
+    let mut links = Discovered::default();
+    let url = plan.url.join(CACHED_PATH).expect("a URL");
+    links.push(url.as_str(), false);
+    Box::new(links)
 }
 
 fn content(output: &OutputPlan, text: &str) -> Content {

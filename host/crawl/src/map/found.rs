@@ -89,7 +89,7 @@ impl FoundUrls {
         self.is_full
     }
 
-    /// Ends the search: there is no room for more.
+    /// Ends the search before all is found.
     pub(super) fn end(&mut self) {
         self.is_full = true;
         self.is_cut = true;

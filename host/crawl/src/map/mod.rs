@@ -140,6 +140,11 @@ impl SiteMap {
         }
     }
 
+    /// Ends the search before all is read.
+    pub fn end_search(&mut self) {
+        self.urls.end();
+    }
+
     /// Adds the links of a page. Those with `nofollow` are left out where robots.txt is obeyed.
     fn add_links(&mut self, outcome: &PageOutcome, source: Source) {
         let Some(links) = outcome.discovered.as_deref() else {
