@@ -1,7 +1,7 @@
 //! The `archive` decoder: ZIP, TAR and gzip as a list of their members.
 //!
 //! The option `inner` names a member, which then is the document: text as code, everything else as
-//! its own decoder reads it. Only that member is expanded, and never an archive in an archive.
+//! its own decoder reads it. Only that member is expanded. An archive in an archive is listed.
 
 mod dates;
 mod gzip;

@@ -89,6 +89,10 @@ fn a_member_is_handed_on() {
     let raw = decode(ZIP, json!({"inner": "raw.bin"})).expect("a member");
     assert_eq!(body(&raw), "<p>raw.bin</p>");
     assert_eq!(raw.inner.expect("its bytes").content_type, "");
+    // Their first bytes would not say so.
+    for (name, media_type) in [("a.AVIF", "image/avif"), ("b.heic", "image/heic")] {
+        assert_eq!(crate::types::of(name), media_type);
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Media types of members by the endings of their names: an archive does not say what they are.
 
 /// Endings and what they mean.
-const ENDINGS: [(&str, &str); 51] = [
+const ENDINGS: [(&str, &str); 57] = [
     ("atom", "application/atom+xml"),
+    ("avif", "image/avif"),
     ("bmp", "image/bmp"),
     ("c", "text/x-c"),
     ("cpp", "text/x-c++"),
@@ -18,8 +19,11 @@ const ENDINGS: [(&str, &str); 51] = [
     ("gif", "image/gif"),
     ("go", "text/x-go"),
     ("h", "text/x-c"),
+    ("heic", "image/heic"),
+    ("heif", "image/heif"),
     ("htm", "text/html"),
     ("html", "text/html"),
+    ("ico", "image/x-icon"),
     ("ics", "text/calendar"),
     ("java", "text/x-java"),
     ("jpeg", "image/jpeg"),
@@ -49,6 +53,8 @@ const ENDINGS: [(&str, &str); 51] = [
     ("sql", "application/sql"),
     ("swift", "text/x-swift"),
     ("tex", "text/x-tex"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
     ("toml", "application/toml"),
     ("ts", "application/typescript"),
     ("tsv", "text/tab-separated-values"),

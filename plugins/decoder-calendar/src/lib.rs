@@ -20,6 +20,8 @@ use lines::Component;
 const ITEMS_MAX: usize = 20_000;
 /// Bytes of HTML from which on no item is begun.
 const HTML_BYTES_MAX: usize = 48 << 20;
+/// Longest title.
+const TITLE_BYTES_MAX: usize = 1_000;
 
 /// Decodes calendars and contacts.
 pub struct Calendar;
@@ -51,7 +53,8 @@ impl Decoder for Calendar {
                 first.text("X-WR-CALNAME").or(first.text("NAME")),
             ),
         };
-        let title = name.unwrap_or_else(|| file.name().unwrap_or(format).to_owned());
+        let mut title = name.unwrap_or_else(|| file.name().unwrap_or(format).to_owned());
+        title.truncate(title.floor_char_boundary(TITLE_BYTES_MAX));
         let mut html = Html::new(&title, None);
         html.element("h1", &title);
         let (mut count, mut n_written) = (0, 0);

@@ -69,6 +69,10 @@ fn damaged_files_are_read_as_far_as_they_go() {
             "components are more than 16 levels deep".to_owned()
         ))
     );
+    let name = "ü".repeat(200_000);
+    let named = decode(&format!("BEGIN:VCALENDAR\nNAME:{name}\nEND:VCALENDAR\n"));
+    let named = named.expect("a calendar");
+    assert_eq!(named.metadata["title"], "ü".repeat(500));
     let event = "BEGIN:VEVENT\nEND:VEVENT\n".repeat(20_001);
     let many = decode(&format!("BEGIN:VCALENDAR\n{event}END:VCALENDAR\n")).expect("a calendar");
     assert_eq!(many.warnings, ["1 items are left out"]);

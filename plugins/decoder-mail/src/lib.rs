@@ -75,11 +75,17 @@ impl Decoder for Mail {
         let names: Vec<String> = attachments.into_iter().map(|it| it.name).collect();
         Ok(Decoded::new(html.finish())
             .with("title", title)
-            .with("authors", message::addresses(message.from()))
-            .with("recipients", message::addresses(message.to()))
+            .with(
+                "authors",
+                message::first(message::addresses(message.from())),
+            )
+            .with(
+                "recipients",
+                message::first(message::addresses(message.to())),
+            )
             .with("published", message.date().map(|date| date.to_rfc3339()))
-            .with("message_id", message.message_id())
-            .with("attachments", names))
+            .with("message_id", message.message_id().map(message::short))
+            .with("attachments", message::first(names)))
     }
 }
 
@@ -125,6 +131,10 @@ fn mailbox(file: &File<'_>, inner: Option<&str>) -> Result<Decoded, Failure> {
         html.open_with("section", &[("data-page", &count.to_string())]);
         message::write(&mut html, &message, &attachments);
         html.close();
+    }
+    if n_unread == count as usize {
+        let reason = "none of its messages begins with headers".to_owned();
+        return Err(Failure::Unsupported(reason));
     }
     if let Some(name) = inner {
         return Err(no_attachment(name, names));

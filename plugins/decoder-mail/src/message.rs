@@ -7,11 +7,31 @@ use crate::attachments::Attachment;
 
 /// Most addresses of a header.
 const ADDRESSES_MAX: usize = 1_000;
+/// Longest subject and identifier.
+const TEXT_BYTES_MAX: usize = 1_000;
+/// Most bytes of a list in the metadata, which the host bounds: what is more is in the text alone.
+const LIST_BYTES_MAX: usize = 8 * 1024;
 
 /// The subject, unless it is empty.
 pub(crate) fn title<'a>(message: &'a Message<'_>) -> Option<&'a str> {
     let subject = message.subject().map(str::trim);
-    subject.filter(|subject| !subject.is_empty())
+    let subject = subject.filter(|subject| !subject.is_empty());
+    subject.map(short)
+}
+
+/// The beginning of a text.
+pub(crate) fn short(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
+}
+
+/// The first texts of a list.
+pub(crate) fn first(texts: Vec<String>) -> Vec<String> {
+    let mut n_bytes = 0;
+    let fits = |text: &String| {
+        n_bytes += text.len();
+        n_bytes <= LIST_BYTES_MAX
+    };
+    texts.into_iter().take_while(fits).collect()
 }
 
 /// Addresses as people write them: `Anna <anna@example.com>`.

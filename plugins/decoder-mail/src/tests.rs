@@ -80,9 +80,24 @@ fn a_mailbox_has_a_page_for_each_message() {
 }
 
 #[test]
+fn metadata_of_a_message_to_many_is_short() {
+    let to = (0..3_000).map(|number| format!("name-{number}@long-host.example.com"));
+    let to: Vec<String> = to.collect();
+    let subject = "ü".repeat(200_000);
+    let text = format!("Subject: {subject}\nTo: {}\n\nHello\n", to.join(", "));
+    let decoded = decode(text.as_bytes(), json!({})).expect("a message");
+    let metadata = Value::Object(decoded.metadata);
+    assert_eq!(metadata["recipients"][0], to[0]);
+    assert!(metadata.to_string().len() < 16 * 1024);
+    assert!(decoded.html.contains(&to[900]));
+}
+
+#[test]
 fn hostile_messages_end_with_a_sentence() {
     let plain = decode(b"", json!({}));
     assert!(matches!(plain, Err(Failure::Unsupported(_))), "{plain:?}");
+    let prose = decode(b"From x\n", json!({}));
+    assert!(matches!(prose, Err(Failure::Unsupported(_))), "{prose:?}");
     let many = b"From x\n".repeat(20_001);
     let many = decode(&many, json!({}));
     assert_eq!(

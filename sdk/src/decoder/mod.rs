@@ -135,7 +135,8 @@ pub struct Decoded {
     /// What is missing or uncertain in the HTML, one sentence each.
     pub warnings: Vec<String>,
     /// The document within that the options request. The host decodes it in turn, and its HTML
-    /// replaces `html`, which stands if no decoder reads it.
+    /// replaces `html`, which stands if no decoder reads it, unless it is text in another character
+    /// set than UTF-8.
     pub inner: Option<Inner>,
 }
 

@@ -121,6 +121,17 @@ async fn a_document_within_is_decoded_in_its_place() {
     // Text without a decoder is code; of other members the name is left.
     let notes = app.fine(request(&zip, "archive", "docs/notes.txt")).await;
     assert!(notes["content"].as_str().unwrap().contains("Bert <b>"));
+    let western = stored(
+        "notes.txt",
+        b"Die F\xe4hre f\xe4hrt \xfcber das Meer <b>.\n",
+    );
+    let western = site.put("/western.zip", "application/zip", western);
+    let western = app.fine(request(&western, "archive", "notes.txt")).await;
+    let markdown = western["content"].as_str().unwrap();
+    assert!(
+        markdown.contains("Die Fähre fährt über das Meer <b>."),
+        "{markdown}"
+    );
     let raw = app.fine(request(&zip, "archive", "raw.bin")).await;
     assert_eq!(
         raw["metadata"]["decode_warnings"],

@@ -154,9 +154,14 @@ impl Asked<'_> {
             }
             Some(Err(error)) => Err(error),
             None => {
-                if kind == MediaKind::Binary {
-                    let shown: String = inner.name.chars().take(NAME_CHARS_SHOWN).collect();
-                    outer.warnings.push(format!("no decoder reads `{shown}`"));
+                match text {
+                    // The decoder around knows only UTF-8, and has no more than its name.
+                    Some(Cow::Owned(text)) => outer.html = code(&text),
+                    Some(Cow::Borrowed(_)) => {}
+                    None => {
+                        let shown: String = inner.name.chars().take(NAME_CHARS_SHOWN).collect();
+                        outer.warnings.push(format!("no decoder reads `{shown}`"));
+                    }
                 }
                 Ok((name, outer))
             }
@@ -213,6 +218,12 @@ impl Asked<'_> {
         }
         None
     }
+}
+
+/// Text as a page of code.
+fn code(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    format!("<!DOCTYPE html><body><pre><code>{text}</code></pre></body>")
 }
 
 fn range(range: &trawl_plan::PageRange) -> PageRange {

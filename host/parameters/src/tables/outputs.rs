@@ -124,8 +124,9 @@ parameters! {
         ALL,
         Needs::DOCUMENT,
         "The pages of a document to decode, counted from 1: of a PDF, the slides of a presentation, \
-         the chapters of a book, the messages of a mailbox. Only these are decoded and billed. \
-         Documents without pages are decoded whole.",
+         the chapters of a book, the messages of a mailbox. Only these are decoded, and \
+         their decoding billed; the document is received, and paid, whole. Documents without pages \
+         are decoded whole.",
     )
     .default("all pages")
     .mistaken(&["page_range", "page_ranges"])
