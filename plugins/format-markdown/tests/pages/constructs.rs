@@ -114,6 +114,10 @@ fn the_rendering_of_a_formula_without_its_source_is_kept() {
         "a x b",
     );
     check(
+        &format!("<p>a <span class=katex><script>void 0;</script>{rendering}</span> b"),
+        "a x b",
+    );
+    check(
         &format!(
             "<p>a <span class=katex><span class=katex-mathml><math><mi>x</mi></math></span>{rendering}</span> b"
         ),
