@@ -264,6 +264,7 @@ mod tests {
             "<section><div class=title><h2>The dam</h2></div><p>It holds the water back.</p></section>",
         ] {
             assert!(left_out(section, &[4]).is_empty(), "{section}");
+            assert!(left_out(section, &[2, 4]).is_empty(), "{section}");
             // Without its text, or where most headings are left out.
             assert_eq!(left_out(section, &[4, 5]), [4, 5], "{section}");
             assert_eq!(left_out(section, &[2, 4, 6]), [2, 4, 6], "{section}");
