@@ -1,6 +1,7 @@
 //! Formulas: their TeX, from an annotation, a script, an image, the page's text, or MathML.
 
 use std::borrow::Cow;
+use std::iter::successors;
 
 use trawl_sdk::scan::ByteSet;
 use trawl_sdk::{Element, Kind, Node, Step, Tag};
@@ -113,7 +114,11 @@ pub(crate) fn is_rendering(element: Element<'_>) -> bool {
     }
     match class.split_ascii_whitespace().next() {
         // Without a source in front of it, the rendering is all there is.
-        Some("katex-html") => element.previous_element().is_some(),
+        Some("katex-html") => {
+            let mut before =
+                successors(element.previous_element(), |other| other.previous_element());
+            before.any(|other| other.is_counted())
+        }
         Some(first) if first.starts_with("MathJax") => {
             first == "MathJax_Preview"
                 || element

@@ -20,6 +20,9 @@ const CLOSING: &[char] = &[
     '】', '〕', '。', '，', '、', '：', '；', '！', '？', '،', '؛', '؟',
 ];
 
+/// Number of characters at the end of a mark among which its last closing bracket is looked for.
+const CLOSING_MAX: usize = 16;
+
 /// Brackets of those that belong together.
 const PAIRS: &[(char, char)] = &[
     ('«', '»'),
@@ -130,12 +133,13 @@ impl<'a> Writer<'a> {
         let content = self.lines.out.get(start..).unwrap_or_default();
         let mut end = start + content.trim_end_matches(CLOSING).len();
         // A bracket stays with the one that it closes.
-        let mut brackets = content[end - start..].char_indices().filter(|&(at, c)| {
+        let last = content[end - start..].char_indices().rev();
+        let bracket = last.take(CLOSING_MAX).find(|&(at, c)| {
             PAIRS
                 .iter()
                 .any(|&(open, close)| c == close && content[..end - start + at].contains(open))
         });
-        if let Some((at, c)) = brackets.next_back() {
+        if let Some((at, c)) = bracket {
             end += at + c.len_utf8();
         }
         let punctuation = self.lines.out.split_off(end);

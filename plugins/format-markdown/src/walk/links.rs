@@ -3,8 +3,10 @@
 use trawl_sdk::view::Edges;
 use trawl_sdk::{Element, Kind, Namespace, Node, Step, Tag};
 
-use super::{After, Renderer};
+use super::{After, Renderer, is_control};
+use crate::code;
 use crate::inline::Mark;
+use crate::math;
 use crate::options::Links;
 use crate::url::{decoded, is_followable};
 use crate::visible::is_left_out;
@@ -50,7 +52,8 @@ impl<'a> Renderer<'a> {
         }
         let mark = Mark::Link(href, link.attr("title").unwrap_or_default());
         self.link = Some(link);
-        let shape = if self.writer.is_one_line() {
+        // A link in a cell of another one is no link: its card would take the place of that one's.
+        let shape = if self.writer.is_one_line() || self.writer.is_in_link() {
             Shape::Plain
         } else {
             shape(link, self.options.hidden)
@@ -249,9 +252,16 @@ impl<'a> Parts<'a> {
 
 /// Whether an element cannot contain a link: it is omitted or written verbatim.
 fn cannot_be_linked(element: Element<'_>, with_hidden: bool) -> bool {
-    let tag = element.tag();
-    tag.is_never_shown()
-        || matches!(tag, Tag::Pre | Tag::Select | Tag::Textarea | Tag::Code)
+    let takes_no_link = match element.tag() {
+        Tag::Code | Tag::Listing | Tag::Plaintext | Tag::Pre | Tag::Xmp => true,
+        Tag::Div => code::is_gutter(element),
+        Tag::Table => code::is_in_rows(element),
+        Tag::Td => code::is_line_number(element),
+        Tag::Other if element.name() == "mjx-container" => math::of_container(element).is_some(),
+        tag => tag.is_never_shown() || is_control(tag),
+    };
+    takes_no_link
+        || math::is_rendering(element)
         || element.namespace() != Namespace::Html
         || is_left_out(element, with_hidden)
 }

@@ -114,6 +114,10 @@ fn the_rendering_of_a_formula_without_its_source_is_kept() {
         "a x b",
     );
     check(
+        &format!("<p>a <span class=katex><script>void 0;</script>{rendering}</span> b"),
+        "a x b",
+    );
+    check(
         &format!(
             "<p>a <span class=katex><span class=katex-mathml><math><mi>x</mi></math></span>{rendering}</span> b"
         ),
@@ -140,4 +144,28 @@ fn a_block_that_preserves_line_breaks_ends_before_the_text_behind_it() {
         "a\n\nb",
     );
     check("<p><span style='white-space:pre'>a\nb</span>c", "a  \nbc");
+}
+
+#[test]
+fn a_link_around_blocks_is_written_on_text_that_is_written() {
+    check(
+        "<b><a href=/x><div class=gutter>1</div><pre>a</pre><p>text</p></a> tail</b>",
+        "```\na\n```\n\n**[text](https://example.com/x)**\n\n**tail**",
+    );
+    check(
+        "<a href=/x><div><mjx-container><mjx-math data-latex=x><mjx-mi>y</mjx-mi></mjx-math></mjx-container></div><blockquote>b</blockquote></a>",
+        "$x$\n\n> [b](https://example.com/x)",
+    );
+    check(
+        "<a href=/x><div><span class=katex><math><mi>x</mi></math><span class=katex-html>x</span></span></div><blockquote>b</blockquote></a>",
+        "$x$\n\n> [b](https://example.com/x)",
+    );
+}
+
+#[test]
+fn a_link_around_a_table_with_links_ends_with_its_text() {
+    check(
+        "<a href=/x><div>a<table><tr><td><a href=/y><blockquote>b</blockquote></a></table></div><hr></a><p>after",
+        "[a](https://example.com/x)\n\n> [b](https://example.com/x)\n\n---\n\nafter",
+    );
 }

@@ -77,6 +77,19 @@ fn time_grows_with_the_page() {
     check_linear("code lines", |n| {
         format!("<pre>{}</pre>", "a ` b\n".repeat(n))
     });
+    check_linear("tildes", |n| format!("<s>{}</s>~", "~ ~".repeat(n * 10)));
+    check_linear("closing brackets", |n| {
+        format!("<b>a{}</b>b", "»".repeat(n * 10))
+    });
+    check_linear("signs without width", |n| {
+        format!("<h2>a<a href='#a'>{}</a></h2>", "\u{200b}".repeat(n * 10))
+    });
+    check_linear("gutters", |n| {
+        "<div class=gutter>1</div><pre>a</pre>".repeat(n)
+    });
+    check_linear("gutters without code", |n| {
+        "<div class=gutter>1</div><wbr>".repeat(n)
+    });
 }
 
 #[test]
