@@ -17,7 +17,7 @@ use trawl_store::{Consumed, EntryKind, LedgerEntry};
 
 use crate::funds::{Cap, FundsError, Shortfall};
 use crate::key_wallet::{KeyWallet, Wallets};
-use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::queue::{ChargeSource, Effect, Item, Payee, Queue};
 use crate::reserved_pages::ReservedPages;
 use crate::wallet::{ReturnUnused, Wallet};
 
@@ -267,13 +267,6 @@ impl Allotment {
         self.after_page();
     }
 
-    /// Notes that the account has this much back of what the run was charged.
-    pub(crate) fn refund(&self, charge: Nanodollars, at: Timestamp) {
-        self.with(|state| state.spent = state.spent - charge);
-        self.key.uncharge(charge, at);
-        self.released.notify_waiters();
-    }
-
     /// Returns unused money to the account if another page waits for it.
     fn after_page(&self) {
         if self.wallet.has_waiters() || self.with(|state| state.is_closed) {
@@ -325,6 +318,16 @@ impl ReturnUnused for Allotment {
             self.wallet.change(|funds| funds.held = funds.held - unused);
             true
         })
+    }
+}
+
+impl Payee for Allotment {
+    /// A refund: the account has this much back of what the run was charged.
+    fn receive(&self, amount: Nanodollars, at: Timestamp) {
+        self.wallet.change(|funds| funds.balance += amount);
+        self.with(|state| state.spent = state.spent - amount);
+        self.key.uncharge(amount, at);
+        self.released.notify_waiters();
     }
 }
 

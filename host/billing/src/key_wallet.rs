@@ -190,13 +190,13 @@ impl KeyWallet {
         });
     }
 
-    /// Takes back a charge of this time that the ledger did not accept. One of a month that is over
-    /// is not part of what is spent.
+    /// Takes back a charge of this time that the ledger did not accept, or one that is refunded at
+    /// this time. One of a month that is over is not part of what is spent. Refunds of what was
+    /// charged in earlier months may leave less than nothing, as in the store. Decision D440.
     pub(crate) fn uncharge(&self, charge: Nanodollars, at: Timestamp) {
         self.with(at, |money| {
             if at >= money.spending.month {
-                let spent = money.spending.spent - charge;
-                money.spending.spent = spent.max(Nanodollars::ZERO);
+                money.spending.spent = money.spending.spent - charge;
             }
         });
     }
@@ -297,6 +297,19 @@ mod tests {
         assert_eq!(wallet.spending(next).spent, Nanodollars(80));
         wallet.uncharge(Nanodollars(30), next);
         assert_eq!(wallet.spending(next).spent, Nanodollars(50));
+    }
+
+    #[test]
+    fn what_is_refunded_beyond_the_charges_of_a_month_can_be_spent_in_it() {
+        let (wallet, now) = (wallet(Some(BUDGET)), time("2026-02-01"));
+        wallet.uncharge(Nanodollars(30), now);
+        assert_eq!(wallet.spending(now).spent, Nanodollars(-30));
+        assert_eq!(reserve(&wallet, 200, now), Ok(130));
+        wallet.settle(Nanodollars(130), Nanodollars(130), now);
+        assert_eq!(wallet.spending(now).spent, BUDGET);
+        assert!(reserve(&wallet, 1, now).is_err());
+        let next = time("2026-03-01");
+        assert_eq!(reserve(&wallet, 200, next), Ok(100), "of that month only");
     }
 
     #[test]

@@ -39,6 +39,18 @@ pub(crate) trait ChargeSource: fmt::Debug + Send + Sync {
     fn page_void(&self, post: &LedgerEntry, reason: &str) -> LedgerEntry;
 }
 
+/// Who gets the new money of entries: an account, or an allotment whose page is refunded.
+pub(crate) trait Payee: fmt::Debug + Send + Sync {
+    /// Adds the amount of an entry of this time, which is durable.
+    fn receive(&self, amount: Nanodollars, at: Timestamp);
+}
+
+impl Payee for Wallet {
+    fn receive(&self, amount: Nanodollars, _at: Timestamp) {
+        self.change(|funds| funds.balance += amount);
+    }
+}
+
 /// Entries that are written in the same group, and what to do once they are durable.
 #[derive(Debug)]
 pub(crate) struct Item {
@@ -73,12 +85,12 @@ pub(crate) enum Effect {
     /// Nothing to write: add the money of entries whose group failed, if the ledger has them after
     /// all.
     UndoneMoney {
-        wallet: Arc<Wallet>,
+        payee: Arc<dyn Payee>,
         entries: Vec<LedgerEntry>,
     },
-    /// Report the result of each entry, and add new money to the wallet.
+    /// Report the result of each entry, and give new money to the payee.
     Report {
-        wallet: Option<Arc<Wallet>>,
+        payee: Option<Arc<dyn Payee>>,
         done: oneshot::Sender<Result<Vec<Written>, BillingError>>,
     },
 }
@@ -207,14 +219,14 @@ impl Queue {
     }
 
     /// Queues entries, waits until they are durable, and returns the result of each. New money is
-    /// added to `wallet`.
+    /// given to `payee`, also if an error is returned and the entries turn out to be durable.
     pub(crate) async fn write(
         &self,
         entries: Vec<LedgerEntry>,
-        wallet: Option<Arc<Wallet>>,
+        payee: Option<Arc<dyn Payee>>,
     ) -> Result<Vec<Written>, BillingError> {
         let (done, outcome) = oneshot::channel();
-        let effect = Effect::Report { wallet, done };
+        let effect = Effect::Report { payee, done };
         self.push(Item { entries, effect });
         outcome.await.unwrap_or(Err(BillingError::Unavailable))
     }

@@ -8,7 +8,7 @@ use trawl_store::{EntryKind, LedgerEntry, LedgerStore, StoreError, Written};
 
 use crate::error::BillingError;
 use crate::key_wallet::KeyWallet;
-use crate::queue::{ChargeSource, Effect, Item, Queue, UndonePost};
+use crate::queue::{ChargeSource, Effect, Item, Payee, Queue, UndonePost};
 use crate::refund;
 use crate::wallet::Wallet;
 
@@ -57,16 +57,19 @@ async fn resolve_undone(store: &dyn LedgerStore, group: &mut [Item]) -> Result<(
                     };
                 }
             }
-            Effect::UndoneMoney { wallet, entries } => {
-                let mut amount = Nanodollars::ZERO;
+            Effect::UndoneMoney { payee, entries } => {
+                let mut durable = Vec::new();
                 for entry in entries {
                     let found = store.entry(&entry.id).await?;
                     // One of another time was added when it was written.
                     if found.is_some_and(|found| found.entry.at == entry.at) {
-                        amount += entry.amount;
+                        durable.push(entry);
                     }
                 }
-                wallet.change(|funds| funds.balance += amount);
+                // Once all are looked up: a failure repeats the whole item.
+                for entry in durable {
+                    payee.receive(entry.amount, entry.at);
+                }
                 *item = Item {
                     entries: Vec::new(),
                     effect: Effect::Reserve,
@@ -148,9 +151,9 @@ async fn settle(
                 source.uncharge(-post.amount, post.at);
                 queue.release();
             }
-            Effect::Report { wallet, done } => {
-                if let Some(wallet) = wallet {
-                    add_new_money(&wallet, &entries, &written);
+            Effect::Report { payee, done } => {
+                if let Some(payee) = payee {
+                    add_new_money(&*payee, &entries, &written);
                 }
                 let _ignored = done.send(Ok(written));
             }
@@ -231,13 +234,12 @@ fn settle_reservation(wallet: &Wallet, entry: &LedgerEntry, is_posted: bool) {
     });
 }
 
-fn add_new_money(wallet: &Wallet, entries: &[LedgerEntry], written: &[Written]) {
-    let new = entries
-        .iter()
-        .zip(written)
-        .filter(|(_, written)| **written == Written::New);
-    let amount: Nanodollars = new.map(|(entry, _)| entry.amount).sum();
-    wallet.change(|funds| funds.balance += amount);
+fn add_new_money(payee: &dyn Payee, entries: &[LedgerEntry], written: &[Written]) {
+    for (entry, written) in entries.iter().zip(written) {
+        if *written == Written::New {
+            payee.receive(entry.amount, entry.at);
+        }
+    }
 }
 
 /// The items that still must be written after a group failed. Waiters get an error; a post becomes
@@ -268,11 +270,11 @@ fn undo(entries: Vec<LedgerEntry>, effects: Vec<ItemEffect>) -> Vec<Item> {
                 }
                 let _ignored = done.send(Err(BillingError::Unavailable));
             }
-            Effect::Report { wallet, done } => {
-                if let Some(wallet) = wallet {
+            Effect::Report { payee, done } => {
+                if let Some(payee) = payee {
                     remaining.push(Item {
                         entries: Vec::new(),
-                        effect: Effect::UndoneMoney { wallet, entries },
+                        effect: Effect::UndoneMoney { payee, entries },
                     });
                 }
                 let _ignored = done.send(Err(BillingError::Unavailable));

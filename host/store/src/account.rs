@@ -175,7 +175,8 @@ pub struct KeySpending {
     pub budget: Option<Nanodollars>,
     /// Beginning of the month of the last charge.
     pub month: Timestamp,
-    /// Charges of that month.
+    /// Charges of that month without its refunds: below zero if those are of charges of earlier
+    /// months. Decision D440.
     pub spent: Nanodollars,
 }
 

@@ -14,6 +14,7 @@ use crate::allotment::Allotment;
 use crate::error::BillingError;
 use crate::funds::{Cap, FundsError, Shortfall};
 use crate::key_wallet::Spender;
+use crate::queue::Payee;
 use crate::reservation::Reservation;
 use crate::{Billing, key, refund, waiting};
 
@@ -185,20 +186,15 @@ impl RunBudget {
         reason: &str,
     ) -> Result<(), BillingError> {
         let allotment = &self.allotment;
-        let total = charge.total();
-        if total <= Nanodollars::ZERO {
+        if charge.total() <= Nanodollars::ZERO {
             return Ok(());
         }
         let post_id = page_post_id(&self.posts, page_id);
         let refund = refund::entry(allotment, &post_id, (page_url, reason), charge);
-        let (at, wallet) = (refund.at, Arc::clone(&allotment.wallet));
-        let written = allotment.queue.write(vec![refund], Some(wallet)).await?;
+        let payee = Arc::clone(allotment) as Arc<dyn Payee>;
+        let written = allotment.queue.write(vec![refund], Some(payee)).await?;
         match written[..] {
-            [Written::New] => {
-                allotment.refund(total, at);
-                Ok(())
-            }
-            [Written::AlreadyThere] => Ok(()),
+            [Written::New | Written::AlreadyThere] => Ok(()),
             _ => Err(BillingError::Unavailable),
         }
     }

@@ -275,21 +275,46 @@ async fn new_pages_of_a_key_wait_while_one_in_flight_needs_more_of_its_budget() 
     world.check_sums().await;
 }
 
+/// An account on a store that fails when it is told to.
+struct Faulty {
+    billing: Billing,
+    store: Arc<FaultyStore>,
+    account: AccountId,
+    _directory: tempfile::TempDir,
+}
+
+impl Faulty {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let data = DataDir::create(directory.path()).expect("a data directory");
+        let store = SqliteStore::open(data).await.expect("a store");
+        let store = Arc::new(FaultyStore::new(store));
+        let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await;
+        let billing = billing.expect("billing starts");
+        let created = billing.create_account("alice", BALANCE).await;
+        Self {
+            account: created.expect("a new account").0.id.clone(),
+            billing,
+            store,
+            _directory: directory,
+        }
+    }
+
+    /// What a key was charged in this month, by its row in the store.
+    async fn stored(&self, key: KeyPrefix) -> Nanodollars {
+        let stored = trawl_store::LedgerStore::keys(&*self.store).await;
+        let stored = stored.expect("keys");
+        let stored = stored.iter().find(|stored| stored.prefix == key.as_str());
+        stored.expect("the key").spending.spent
+    }
+}
+
 #[tokio::test]
 async fn a_charge_that_is_not_written_returns_to_the_budget() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let data = DataDir::create(directory.path()).expect("a data directory");
-    let store = SqliteStore::open(data).await.expect("a store");
-    let store = Arc::new(FaultyStore::new(store));
-    let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await;
-    let billing = billing.expect("billing starts");
-    let created = billing.create_account("alice", BALANCE).await;
-    let account = created.expect("a new account").0.id.clone();
-    let key = new_key(&billing, &account, Some(BUDGET)).await;
-    let spender = Spender {
-        account: &account,
-        key,
-    };
+    let faulty = Faulty::new().await;
+    let (billing, store, account) = (&faulty.billing, &faulty.store, &faulty.account);
+    let key = new_key(billing, account, Some(BUDGET)).await;
+    let spender = Spender { account, key };
     let nothing = Nanodollars::ZERO;
     let run = billing.run_budget(spender, "c", Nanodollars::MAX, nothing);
     let run = run.expect("a budget");
@@ -311,13 +336,72 @@ async fn a_charge_that_is_not_written_returns_to_the_budget() {
             store.set(WORKS);
             billing.flush().await.expect("the store works");
         }
-        let spent = spent(&billing, &account, key);
+        let spent = spent(billing, account, key);
         assert_eq!(spent, Nanodollars(expected), "{mode}");
-        let stored = trawl_store::LedgerStore::keys(&*store).await;
-        let stored = stored.expect("keys");
-        let stored = stored.iter().find(|stored| stored.prefix == key.as_str());
-        assert_eq!(stored.expect("the key").spending.spent, spent, "{mode}");
+        assert_eq!(faulty.stored(key).await, spent, "{mode}");
     }
     drop(run);
     billing.close().await;
+}
+
+#[tokio::test]
+async fn a_refund_that_is_repeated_after_a_failure_returns_to_the_budget_once() {
+    let faulty = Faulty::new().await;
+    let (billing, account) = (&faulty.billing, &faulty.account);
+    let key = new_key(billing, account, Some(BUDGET)).await;
+    let spender = Spender { account, key };
+    let run = billing.run_budget(spender, "c", Nanodollars::MAX, Nanodollars::ZERO);
+    let run = run.expect("a budget");
+    for mode in [FAILS, FAILS_AFTER_WRITE] {
+        let id = mode.to_string();
+        let page = run.reserve_now(Nanodollars(300), "u", &id).expect("money");
+        page.post(&charge(300)).await.expect("posted");
+        billing.flush().await.expect("the store works");
+        assert_eq!(spent(billing, account, key), Nanodollars(300), "{mode}");
+        faulty.store.set(mode);
+        let refund = async || {
+            run.refund(("u", id.as_str()), &charge(300), "it failed")
+                .await
+        };
+        assert!(refund().await.is_err(), "{mode}");
+        faulty.store.set(WORKS);
+        for _ in 0..2 {
+            refund().await.expect("the store works");
+            assert_eq!(spent(billing, account, key), Nanodollars::ZERO, "{mode}");
+            assert_eq!(faulty.stored(key).await, Nanodollars::ZERO, "{mode}");
+            assert_eq!(run.spent(), Nanodollars::ZERO, "{mode}");
+            assert_eq!(billing.funds(account).balance, BALANCE, "{mode}");
+        }
+    }
+    drop(run);
+    billing.close().await;
+}
+
+#[tokio::test]
+async fn a_refund_counts_in_the_month_in_which_it_is_made() {
+    let world = world(BALANCE).await;
+    let key = new_key(&world.billing, &world.account, Some(BUDGET)).await;
+    let soon = tokio::time::Instant::now() + Duration::from_secs(20);
+    let run = world.run_with(key);
+    let page = run.reserve(Nanodollars(300), "u", "1", soon).await;
+    let page = page.expect("money");
+    page.post(&charge(300)).await.expect("posted");
+    // One month later.
+    world.clock.advance(Duration::from_secs(30 * 86_400));
+    assert_eq!(
+        spent(&world.billing, &world.account, key),
+        Nanodollars::ZERO
+    );
+    let refunded = run.refund(("u", "1"), &charge(300), "it failed").await;
+    refunded.expect("refunded");
+    drop(run);
+    let expected = Nanodollars(-300);
+    assert_eq!(spent(&world.billing, &world.account, key), expected);
+    world.check_sums().await;
+    let world = world.restarted().await;
+    assert_eq!(spent(&world.billing, &world.account, key), expected);
+    world.spend_with(key, 1_300).await;
+    assert_eq!(spent(&world.billing, &world.account, key), BUDGET);
+    assert!(world.reserve_with(key, 1).is_err());
+    world.check_sums().await;
 }

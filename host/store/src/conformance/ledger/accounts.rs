@@ -268,6 +268,13 @@ pub(crate) async fn charges_of_a_key_are_added_up_by_month(store: &dyn LedgerSto
     let refused = post("tr_2", EntryKind::Post, -9_999, "2026-02-02").await;
     assert!(matches!(refused[..], [Written::Refused { .. }]));
     assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-02-01", 5)]);
+    // A refund counts in the month in which it is made, whatever month it is of.
+    post("tr_2", EntryKind::Post, 5, "2026-03-01").await;
+    assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-03-01", -5)]);
+    post("tr_2", EntryKind::Post, -7, "2026-03-02").await;
+    assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-03-01", 2)]);
+    let audit = store.audit().await.expect("an audit");
+    assert_eq!(audit.key_disagreements, []);
 }
 
 pub(crate) async fn notices_are_read_back(store: &dyn LedgerStore) {
