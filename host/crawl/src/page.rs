@@ -168,9 +168,8 @@ async fn failed(lease: FrontierLease, outcome: PageOutcome) {
 /// Fetches a page again, free of charge, that an earlier process charged and did not deliver.
 async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, admission: Admission, paid: PaidPage) {
     let run = lease.run();
-    let page_budget = PageBudget::unbilled(plan.ceiling);
     let admission = Arc::new(admission);
-    let produced = page::produce(&run.context, plan, &admission, &page_budget).await;
+    let produced = page::produce_unbilled(&run.context, plan, &admission).await;
     let delivered = (produced.usage.content_bytes, produced.outcome);
     deliver_paid(lease, paid, delivered).await;
 }

@@ -50,7 +50,7 @@ pub async fn produce_paid<'a>(
     may_retry: impl Fn() -> bool,
 ) -> (PageBudget<'a>, Produced) {
     let new_budget = || run.page_budget(paid_by, plan);
-    let wait_max = plan.fetch.timeout + plan.fetch.pace.patience;
+    let wait_max = admission_wait_max(plan);
     let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
         Ok(in_flight) => in_flight,
         Err(failure) => {
@@ -78,6 +78,28 @@ pub async fn produce_paid<'a>(
             _ => return (page_budget, produced),
         }
     }
+}
+
+/// [`produce`] of a page that is not billed. It is one of the pages in flight meanwhile. Decision
+/// D294.
+pub async fn produce_unbilled(
+    run: &RunContext,
+    plan: &PagePlan,
+    admission: &Arc<Admission>,
+) -> Produced {
+    let wait_max = admission_wait_max(plan);
+    match run.engine.in_flight.admit(&run.owner, wait_max).await {
+        Ok(in_flight) => {
+            let page_budget = PageBudget::unbilled(plan.ceiling).admitted(in_flight);
+            produce(run, plan, admission, &page_budget).await
+        }
+        Err(failure) => not_served(plan, wait_max, failure.into()),
+    }
+}
+
+/// How long a page waits until it is one of the pages in flight.
+fn admission_wait_max(plan: &PagePlan) -> Duration {
+    plan.fetch.timeout + plan.fetch.pace.patience
 }
 
 /// The outcome of a page whose URL can never be fetched. It costs nothing, so nothing is reserved.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -28,6 +29,10 @@ use crate::routing::Routing;
 mod spans;
 
 fn run_context() -> RunContext {
+    run_context_with(PagesInFlight::default())
+}
+
+fn run_context_with(in_flight: PagesInFlight) -> RunContext {
     let politeness = Politeness::new(&PolitenessConfig::default());
     let get = PoliteGet::new(fetcher(), Arc::clone(&politeness));
     let robots = Arc::new(Robots::new(Arc::new(get), "Trawl"));
@@ -37,7 +42,7 @@ fn run_context() -> RunContext {
         ai: None,
         memory: MemoryBudget::unlimited(),
         costs: Arc::default(),
-        in_flight: PagesInFlight::default(),
+        in_flight,
     };
     let owner = "one".to_owned();
     RunContext::new(
@@ -92,6 +97,35 @@ async fn a_page_whose_redirect_its_run_skips_has_failed_by_that_rule() {
         }
     }
     assert_eq!(site.asked(), ["/", "/next", "/unknown"]);
+}
+
+#[tokio::test]
+async fn a_page_that_is_not_billed_is_one_of_the_pages_in_flight() {
+    let site = LoopbackSite::start(&[("/", vec![loopback::page(200, "", "free")])]).await;
+    let run = run_context_with(PagesInFlight::new(1));
+    let plan = page_plan(site.url("/").as_str());
+    let impatient = PagePlan {
+        fetch: Arc::new(FetchPlan {
+            timeout: Duration::from_millis(50),
+            ..(*plan.fetch).clone()
+        }),
+        ..plan.clone()
+    };
+    let admission = Arc::new(run.admission(&plan));
+    let other = run
+        .engine
+        .in_flight
+        .admit("other", plan.fetch.timeout)
+        .await;
+    let other = other.expect("the only one");
+    let refused = produce_unbilled(&run, &impatient, &admission).await;
+    let failure = refused.outcome.error.expect("there is no room for it");
+    assert_eq!(failure.cause, Cause::Timeout, "{failure}");
+    assert!(site.asked().is_empty());
+    drop(other);
+    let produced = produce_unbilled(&run, &plan, &admission).await;
+    assert!(produced.outcome.error.is_none());
+    assert_eq!(site.asked(), ["/"]);
 }
 
 #[tokio::test]
