@@ -54,7 +54,7 @@ pub use key::{new_key, prefix as key_prefix};
 pub use key_wallet::Spender;
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use reservation::Reservation;
-pub use run_budget::RunBudget;
+pub use run_budget::{ChargedPage, RunBudget};
 pub use seats::{Count, SEATS_MAX, SeatPrices, Slot, SubscriptionError};
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};
 pub use trawl_store::{

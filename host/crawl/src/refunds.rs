@@ -1,16 +1,21 @@
 //! Refunds at the end of a crawl: of pages that an earlier process charged, and that the crawl has
-//! not fetched again.
+//! not fetched again. They are found by their charges: a process that is killed may have stored
+//! nothing else of a page.
 
 use url::Url;
 
-use trawl_billing::{Billing, BillingError, RunBudget, Spender};
-use trawl_model::{Nanodollars, UrlRow, UrlState};
+use trawl_billing::{Billing, BillingError, ChargedPage, RunBudget, Spender};
+use trawl_model::{Nanodollars, UrlState};
+use trawl_store::StoreError;
 
+use super::frontier::with_other_scheme;
 use super::paid::{numbered_page_id, page_id};
 use super::parts::CrawlsParts;
 
 /// Rows of a stored frontier that are read at once.
 const ROWS_AT_ONCE: u32 = 100;
+/// Charges of a crawl that are read at once.
+const PAGES_AT_ONCE: u32 = 100;
 /// Reason of the refunds in the ledger.
 const REASON: &str = "the crawl ended before the page was delivered";
 
@@ -45,39 +50,92 @@ impl EndingCrawl<'_> {
         }
         let budget = billing.run_budget(self.spender, self.id, charged, charged);
         let budget = budget.map_err(|_| BillingError::Unavailable)?;
-        let mut after = None;
+        let delivered = Delivered::of(parts, self.id).await?;
+        let mut after: Option<String> = None;
         while missing > Nanodollars::ZERO {
-            let urls = parts.store.crawl_urls(self.id, after, ROWS_AT_ONCE).await?;
-            let Some(last) = urls.last() else {
+            let pages = billing.charged_pages(self.id, after.as_deref(), PAGES_AT_ONCE);
+            let pages = pages.await?;
+            for page in &pages {
+                if missing > Nanodollars::ZERO && !self.delivers(billing, &delivered, page).await? {
+                    missing = missing - self.refund_page(billing, &budget, page).await?;
+                }
+            }
+            let Some(last) = pages.into_iter().next_back() else {
                 break;
             };
-            after = Some(last.n);
-            for row in urls.iter().filter(|url| url.state != UrlState::Done) {
-                missing = missing - self.refund_page(billing, &budget, row).await?;
-            }
+            after = Some(last.id);
         }
         Ok(())
     }
 
-    /// Refunds what a page was charged that is not delivered. Returns how much that is.
+    /// Whether a page that was charged is delivered: under its own id, or in a crawl with the other
+    /// scheme, unless that is a page of its own, which was charged by itself.
+    async fn delivers(
+        &self,
+        billing: &Billing,
+        delivered: &Delivered,
+        page: &ChargedPage,
+    ) -> Result<bool, BillingError> {
+        if delivered.has(&page.id) {
+            return Ok(true);
+        }
+        // Each page of a batch is one of its own.
+        let own = Url::parse(&page.url).ok();
+        let own = own.filter(|url| page_id(url) == page.id);
+        let twin = own.and_then(|url| with_other_scheme(url.as_str()));
+        let twin = twin.and_then(|twin| Url::parse(&twin).ok());
+        let Some(twin) = twin.map(|twin| page_id(&twin)) else {
+            return Ok(false);
+        };
+        Ok(delivered.has(&twin) && billing.charged(self.id, &twin).await?.is_none())
+    }
+
+    /// Refunds what a page was charged. Returns how much that is: nothing if it was refunded.
     async fn refund_page(
         &self,
         billing: &Billing,
         budget: &RunBudget,
-        row: &UrlRow,
+        page: &ChargedPage,
     ) -> Result<Nanodollars, BillingError> {
-        let mut refunded = Nanodollars::ZERO;
-        let Ok(url) = Url::parse(&row.url) else {
-            return Ok(refunded);
-        };
-        // A page of a crawl has an id by its URL, one of a batch by its number as well.
-        for page_id in [page_id(&url), numbered_page_id(row.n, &url)] {
-            if let Some(charge) = billing.charged(self.id, &page_id).await? {
-                let page = (url.as_str(), page_id.as_str());
-                budget.refund(page, &charge, REASON).await?;
-                refunded += charge.total();
+        let charge = billing.charged(self.id, &page.id).await?;
+        let charge = charge.unwrap_or_default();
+        let charged = (&*page.url, page.id.as_str());
+        budget.refund(charged, &charge, REASON).await?;
+        Ok(charge.total())
+    }
+}
+
+/// The ids of the pages that a crawl delivers, by their first 16 digits: 16 bytes for a page, which
+/// is less than the crawl itself needed for it.
+struct Delivered(Vec<u64>);
+
+impl Delivered {
+    async fn of(parts: &CrawlsParts, id: &str) -> Result<Self, StoreError> {
+        let (mut ids, mut after) = (Vec::new(), None);
+        loop {
+            let rows = parts.store.crawl_urls(id, after, ROWS_AT_ONCE).await?;
+            let Some(last) = rows.last() else {
+                break;
+            };
+            after = Some(last.n);
+            for row in rows.iter().filter(|row| row.state == UrlState::Done) {
+                // A page of a crawl has an id by its URL, one of a batch by its number as well.
+                if let Ok(url) = Url::parse(&row.url) {
+                    let of_row = [page_id(&url), numbered_page_id(row.n, &url)];
+                    ids.extend(of_row.iter().filter_map(|id| digits(id)));
+                }
             }
         }
-        Ok(refunded)
+        ids.sort_unstable();
+        Ok(Self(ids))
     }
+
+    fn has(&self, page_id: &str) -> bool {
+        digits(page_id).is_some_and(|digits| self.0.binary_search(&digits).is_ok())
+    }
+}
+
+/// The first 16 digits of a page's id.
+fn digits(page_id: &str) -> Option<u64> {
+    u64::from_str_radix(page_id.get(..16)?, 16).ok()
 }

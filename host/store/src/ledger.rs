@@ -97,6 +97,15 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// Whether a page of a run was posted, at whatever price.
     fn has_run_posts<'a>(&'a self, run: &'a str) -> StoreFuture<'a, bool>;
 
+    /// The charges of a run's pages with ids after `after`, by id: at most so many. Refunds, and
+    /// pages that cost nothing, are not among them.
+    fn run_posts<'a>(
+        &'a self,
+        run: &'a str,
+        after: Option<&'a str>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<LedgerEntry>>;
+
     /// Total charged to a run, by component.
     fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge>;
 

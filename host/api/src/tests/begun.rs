@@ -104,12 +104,17 @@ async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
 const URL: &str = "http://a.test/";
 const CREDIT: Nanodollars = Nanodollars(100_000);
 
+/// The id of a page of a crawl.
+fn page_id(url: &str) -> String {
+    blake3::hash(url.as_bytes()).to_hex()[..32].to_owned()
+}
+
 /// Charges a page of a crawl, which is all that it may cost.
-async fn charge(billing: &Billing, account: &AccountId) {
+async fn charge(billing: &Billing, account: &AccountId, url: &str) {
     let budget = billing.run_budget(account, NAME, CREDIT, Nanodollars::ZERO);
     let budget = budget.expect("a budget");
-    let hash = blake3::hash(URL.as_bytes()).to_hex();
-    let page = budget.reserve(CREDIT, URL, &hash[..32], Instant::now() + PATIENCE);
+    let id = page_id(url);
+    let page = budget.reserve(CREDIT, url, &id, Instant::now() + PATIENCE);
     let charge = Charge {
         bytes_transferred: CREDIT,
         ..Charge::default()
@@ -118,43 +123,90 @@ async fn charge(billing: &Billing, account: &AccountId) {
     page.post(&charge).await.expect("posted");
 }
 
-#[tokio::test]
-async fn a_page_that_was_charged_before_a_kill_is_refunded_when_its_crawl_ends_without_it() {
-    let server = TestServer::new().await;
-    let account = test_account(&server);
-    let (crawls, billing) = (server.service.crawls(), server.service.billing());
+/// Stores a parked crawl with these URLs, whose delivered pages have cost so much.
+async fn park(server: &TestServer, urls: &[(&str, UrlState)], spent: Nanodollars) {
     let store = server.service.store();
-    let before = billing.funds(&account).balance;
-    charge(billing, &account).await;
-    assert_eq!(billing.funds(&account).balance, before - CREDIT);
     let parked = CrawlRecord {
         state: CrawlState::Parked,
-        ..running_crawl(&account, NAME, REQUEST)
+        ..running_crawl(&test_account(server), NAME, REQUEST)
     };
     store.create_crawl(&parked).await.expect("a row");
-    let row = |n: u32, url: &str| UrlRow {
+    let rows = urls.iter().zip(0..).map(|((url, state), n)| UrlRow {
         n,
-        url: url.to_owned(),
+        url: (*url).to_owned(),
         depth: 0,
         referrer: None,
         anchor: None,
         target: None,
-        state: UrlState::Waiting,
-    };
-    let waiting = Progress {
-        urls: vec![row(0, "http://a.test/other"), row(1, URL)],
+        state: *state,
+    });
+    let progress = Progress {
+        urls: rows.collect(),
         pages: Vec::new(),
-        counts: CrawlCounts::default(),
+        counts: CrawlCounts {
+            spent,
+            ..CrawlCounts::default()
+        },
     };
-    let saved = store.save_crawl_progress(NAME, &waiting).await;
+    let saved = store.save_crawl_progress(NAME, &progress).await;
     saved.expect("rows");
-    for _ in 0..2 {
-        let ended = crawls.cancel(&account, NAME).await.expect("a crawl");
-        assert_eq!(ended.record.state, CrawlState::Ended);
-        assert_eq!(billing.funds(&account).balance, before);
+}
+
+#[tokio::test]
+async fn a_page_that_was_charged_before_a_kill_is_refunded_when_its_crawl_ends_without_it() {
+    let other = ("http://a.test/other", UrlState::Waiting);
+    let stored: [&[(&str, UrlState)]; 3] = [
+        &[other, (URL, UrlState::Waiting)],
+        // Its URL was not stored before the kill.
+        &[other],
+        // The crawl has found it with the other scheme since.
+        &[("https://a.test/", UrlState::Waiting)],
+    ];
+    for urls in stored {
+        let server = TestServer::new().await;
+        let account = test_account(&server);
+        let (crawls, billing) = (server.service.crawls(), server.service.billing());
+        let before = billing.funds(&account).balance;
+        charge(billing, &account, URL).await;
+        assert_eq!(billing.funds(&account).balance, before - CREDIT);
+        park(&server, urls, Nanodollars::ZERO).await;
+        for _ in 0..2 {
+            let ended = crawls.cancel(&account, NAME).await.expect("a crawl");
+            assert_eq!(ended.record.state, CrawlState::Ended);
+            assert_eq!(billing.funds(&account).balance, before, "{urls:?}");
+        }
+        let spent = billing.spent_by_run(NAME).await;
+        assert_eq!(spent.expect("the store works"), Nanodollars::ZERO);
     }
-    let spent = billing.spent_by_run(NAME).await;
-    assert_eq!(spent.expect("the store works"), Nanodollars::ZERO);
+}
+
+#[tokio::test]
+async fn a_page_that_was_charged_and_is_delivered_with_the_other_scheme_is_not_refunded() {
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let (crawls, billing) = (server.service.crawls(), server.service.billing());
+    let pages = ["1", "2", "3", "4"].map(|path| format!("{URL}{path}"));
+    for page in &pages {
+        charge(billing, &account, page).await;
+    }
+    let delivered = pages[..3]
+        .iter()
+        .map(|page| page.replace("http:", "https:"));
+    let delivered: Vec<String> = delivered.collect();
+    let urls: Vec<(&str, UrlState)> = delivered
+        .iter()
+        .map(|url| (url.as_str(), UrlState::Done))
+        .collect();
+    park(&server, &urls, Nanodollars(3 * CREDIT.0)).await;
+    crawls.cancel(&account, NAME).await.expect("a crawl");
+    for (page, expected) in pages
+        .iter()
+        .zip([CREDIT, CREDIT, CREDIT, Nanodollars::ZERO])
+    {
+        let charge = billing.charged(NAME, &page_id(page)).await;
+        let charge = charge.expect("the store works").expect("it was charged");
+        assert_eq!(charge.total(), expected, "{page}");
+    }
 }
 
 #[tokio::test]
@@ -163,7 +215,7 @@ async fn a_page_that_was_charged_before_a_kill_and_fails_after_it_is_refunded() 
     let account = test_account(&server);
     let (crawls, billing) = (server.service.crawls(), server.service.billing());
     // The charge is all that is stored of the page.
-    charge(billing, &account).await;
+    charge(billing, &account, URL).await;
     let request = json!({
         "url": URL, "return_format": "empty", "request": "http", "respect_robots": false, "max_credits_allowed": 1,
     });

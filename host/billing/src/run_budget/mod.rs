@@ -26,6 +26,15 @@ pub struct RunBudget {
     posts: Arc<str>,
 }
 
+/// A page that a run was charged for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChargedPage {
+    /// The id that identifies it within the run.
+    pub id: String,
+    /// Its URL, of which a very long one is cut off.
+    pub url: Arc<str>,
+}
+
 impl Drop for RunBudget {
     fn drop(&mut self) {
         self.close();
@@ -101,6 +110,27 @@ impl Billing {
     /// The store failed.
     pub async fn has_charged(&self, name: &str) -> Result<bool, StoreError> {
         self.store.has_run_posts(name).await
+    }
+
+    /// The pages that a run was charged for, at most so many after the page with the id `after`, by
+    /// id. Those that are refunded are among them.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn charged_pages(
+        &self,
+        run: &str,
+        after: Option<&str>,
+        count_max: u32,
+    ) -> Result<Vec<ChargedPage>, StoreError> {
+        let after = after.map(|page_id| page_post_id(run, page_id));
+        let posts = self.store.run_posts(run, after.as_deref(), count_max);
+        let name = page_post_id(run, "");
+        let pages = posts.await?.into_iter().map(|post| ChargedPage {
+            id: post.id.strip_prefix(&name).unwrap_or_default().to_owned(),
+            url: post.url,
+        });
+        Ok(pages.collect())
     }
 
     /// What a page of a run was charged before, by this or an earlier process; nothing if that was

@@ -183,6 +183,15 @@ impl LedgerStore for FaultyStore {
         self.store.has_run_posts(run)
     }
 
+    fn run_posts<'a>(
+        &'a self,
+        run: &'a str,
+        after: Option<&'a str>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<LedgerEntry>> {
+        self.store.run_posts(run, after, count_max)
+    }
+
     fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge> {
         self.store.run_charge(run)
     }

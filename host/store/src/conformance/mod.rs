@@ -44,6 +44,7 @@ macro_rules! conformance {
                 only_the_entry_that_overdraws_is_refused,
                 open_reserves_are_found_anywhere_in_the_ledger,
                 the_outstanding_allotment_of_a_run_is_open,
+                the_charges_of_a_run_are_listed_by_id,
                 a_statement_is_paged_within_its_window,
                 usage_is_summed_by_account,
                 usage_is_summed_by_day,

@@ -106,6 +106,15 @@ impl LedgerStore for PostgresStore {
         Box::pin(usage::has_run_posts(&self.readers, run))
     }
 
+    fn run_posts<'a>(
+        &'a self,
+        run: &'a str,
+        after: Option<&'a str>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<LedgerEntry>> {
+        Box::pin(usage::run_posts(&self.readers, run, after, count_max))
+    }
+
     fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge> {
         Box::pin(usage::run_charge(&self.readers, run))
     }

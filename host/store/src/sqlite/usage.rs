@@ -17,7 +17,7 @@ use super::entries::{kind_named, posted};
 use super::row::{column, count_column, failed_to};
 use crate::{
     AccountId, AccountUsage, Audit, Consumed, Disagreement, KeyDisagreement, KeyPrefix, KindSum,
-    StatementPage, StoreError, WAITS_FOR_HOST, Window,
+    LedgerEntry, StatementPage, StoreError, WAITS_FOR_HOST, Window,
 };
 
 /// Total charge of a run by component. The ids of its posts start with its name, so this reads no
@@ -52,6 +52,29 @@ pub(super) async fn has_run_posts(readers: &SqlitePool, run: &str) -> Result<boo
     .fetch_one(readers)
     .await
     .map_err(failed_to("look for charges of a run"))
+}
+
+/// The charges of a run by id. The ids have one lower bound, so that each call begins to read where
+/// the last one ended.
+pub(super) async fn run_posts(
+    readers: &SqlitePool,
+    run: &str,
+    after: Option<&str>,
+    count_max: u32,
+) -> Result<Vec<LedgerEntry>, StoreError> {
+    let after = after.map_or_else(|| format!("c:{run}:"), str::to_owned);
+    let rows = sqlx::query(
+        "SELECT * FROM entries WHERE id > ?1 AND id < 'c:' || ?2 || ';' AND amount < 0
+         ORDER BY id LIMIT ?3",
+    )
+    .bind(after)
+    .bind(run)
+    .bind(i64::from(count_max))
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to("list the charges of a run"))?;
+    let posts = rows.iter().map(|row| Ok(posted(row)?.entry));
+    posts.collect()
 }
 
 pub(super) async fn run_spent(readers: &SqlitePool, run: &str) -> Result<Nanodollars, StoreError> {

@@ -126,6 +126,29 @@ pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn Ledge
     assert_eq!(store.open_reserves().await.expect("a search"), []);
 }
 
+pub(crate) async fn the_charges_of_a_run_are_listed_by_id(store: &dyn LedgerStore) {
+    with_account(store, 1_000).await;
+    let group = [
+        entry("c:run:b", EntryKind::Post, -20, 0),
+        entry("c:run:a", EntryKind::Post, -10, 0),
+        entry("c:run:a/refund", EntryKind::Post, 10, 0),
+        entry("c:run:c", EntryKind::Post, 0, 0),
+        entry("c:run:d", EntryKind::Post, -40, 0),
+        entry("c:run2:a", EntryKind::Post, -50, 0),
+        entry("s:run", EntryKind::Post, -60, 0),
+    ];
+    store.post_group(&group).await.expect("written");
+    let listed = async |run: &str, after: Option<&str>, count_max: u32| {
+        let posts = store.run_posts(run, after, count_max).await;
+        let posts = posts.expect("a list").into_iter();
+        posts.map(|post| post.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("run", None, 2).await, ["c:run:a", "c:run:b"]);
+    assert_eq!(listed("run", Some("c:run:b"), 2).await, ["c:run:d"]);
+    assert!(listed("run", Some("c:run:d"), 2).await.is_empty());
+    assert!(listed("ru", None, 2).await.is_empty());
+}
+
 pub(crate) async fn a_statement_is_paged_within_its_window(store: &dyn LedgerStore) {
     with_account(store, 1000).await;
     let posts: Vec<LedgerEntry> = (0..10)
