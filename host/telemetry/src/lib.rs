@@ -177,6 +177,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Browsers replaced in regular operation",
     ),
     ("trawl_page_bytes_total", "Decoded bytes of page bodies"),
+    (
+        "trawl_search_queries_total",
+        "Requests to web search services, by service and outcome: ok, or the kind of failure",
+    ),
 ];
 
 /// Gauges, with what they show.
