@@ -301,7 +301,7 @@ impl Reader {
         let page = self.source.billing.statement(&self.account, window).await;
         drop(permit);
         let mut entries = page.map_err(io::Error::other)?.entries;
-        // Those of after the start of the statement.
+        // Others were written after the start of the statement.
         entries.retain(|posted| posted.seq <= self.last);
         self.is_done = entries.is_empty();
         let mut text = Vec::new();
