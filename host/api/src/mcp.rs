@@ -30,6 +30,8 @@ const ANSWER_BYTES_MAX: usize = 16_000_000;
 /// Bytes of memory for each byte of an answer, about: for its JSON, the texts that are made of it,
 /// and the reply with its copy that is sent.
 const BYTES_PER_BYTE: usize = 6;
+/// Longest answer that waits for no memory: the id of a crawl that has begun must not be lost.
+const SMALL_BYTES: usize = 64 * 1024;
 /// Longest refusal of a message.
 const REFUSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -118,7 +120,7 @@ impl Interface for Caller {
 }
 
 impl Caller {
-    /// The whole answer, once the account has memory for it and for what is made of it.
+    /// The whole answer, once the account has memory for what is made of it.
     async fn read(&self, response: Response) -> Result<Answer, Unanswered> {
         let (parts, body) = response.into_parts();
         let page = self.memory.page();
@@ -133,8 +135,15 @@ impl Caller {
             buffer.extend_from_slice(&chunk);
             lease.record(buffer.capacity());
         }
-        let granted = made.grow_to(buffer.len() * BYTES_PER_BYTE).await;
-        granted.map_err(|_waited| Unanswered::NoMemory)?;
+        // It may hold memory, too.
+        drop(chunks);
+        let n_bytes = buffer.len() * BYTES_PER_BYTE;
+        if buffer.len() <= SMALL_BYTES {
+            made.record(n_bytes);
+        } else {
+            let granted = made.grow_to(n_bytes).await;
+            granted.map_err(|_waited| Unanswered::NoMemory)?;
+        }
         drop(self.hold_made(Some(made)));
         Ok(Answer {
             status: parts.status,
