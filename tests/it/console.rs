@@ -322,6 +322,49 @@ async fn odd_names_and_values_are_taken_as_they_are() {
     stage.close().await;
 }
 
+/// Views with a made-up server: a key is revoked once that is confirmed, and a top-up whose answer
+/// was lost is sent again with the same id.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn keys_are_not_revoked_and_payments_not_repeated_by_mistake() {
+    const PRESS: &str = "const press = (text) => \
+        [...document.querySelectorAll('dialog[open] button')].find((one) => one.textContent === text).click();";
+    let stage = Stage::new().await;
+    let results = stage
+        .visit(vec![
+            evaluate(&format!(
+                "{PRESS} const {{ keysView }} = await import(`${{location.origin}}/console/account/keys.js`); const sent = []; \
+                 const key = {{ key: 'abcd', name: 'x', created: '2026-01-31T00:00:00Z', last_used: null, month_spent: 0, \
+                   monthly_budget: null, revoked: null }}; \
+                 const api = async (method) => {{ sent.push(method); return {{ ok: true, json: {{ data: [key] }} }}; }}; \
+                 const box = document.createElement('div'); document.body.append(box); \
+                 box.append(...keysView({{ api, key: () => 'other' }})); \
+                 const row = () => box.querySelector('[aria-rowindex]'); await until(row); \
+                 row().click(); press('Revoke'); press('Keep it'); const kept = [...sent]; \
+                 row().click(); press('Revoke'); press('Revoke it'); await until(() => sent.length === 3); return [kept, sent];"
+            )),
+            evaluate(&format!(
+                "{PRESS} const {{ accountsView }} = await import(`${{location.origin}}/console/operator/accounts.js`); const ids = []; \
+                 const account = {{ name: 'x', id: 'acc', balance: 1, reserved: 0, subscription: null, keys: [] }}; \
+                 const api = async (method, path, body) => {{ \
+                   if (method === 'POST') {{ ids.push(body.id); if (ids.length === 1) throw new Error('lost'); }} \
+                   const json = path.endsWith('/accounts/x') ? account : {{ data: [], count: 0, hosts: [], n_hosts: 0, others: null, repeated: ids.length === 2 }}; \
+                   return {{ ok: true, json }}; }}; \
+                 const box = document.createElement('div'); document.body.append(box); \
+                 box.append(...accountsView({{ api, query: new Map([['account', 'x']]), keep: () => undefined }}).flat()); \
+                 const button = () => [...box.querySelectorAll('button')].find((one) => one.textContent === 'Top up' && !one.disabled); \
+                 const pay = async () => {{ const before = ids.length; await until(button); button().click(); press('Pay in'); \
+                   await until(() => ids.length > before); }}; \
+                 await pay(); await pay(); await until(() => document.querySelector('dialog[open]')); press('Done'); await pay(); \
+                 return [ids[0] === ids[1], ids[1] === ids[2], ids[0].length];"
+            )),
+        ])
+        .await;
+    assert_eq!(results[0], json!([["GET"], ["GET", "DELETE", "GET"]]));
+    assert_eq!(results[1], json!([true, false, 40]));
+    stage.close().await;
+}
+
 /// What looks at the same again and again would take minutes, or all the memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]

@@ -2,7 +2,7 @@
 //! router of this crate with the key of the message, so it is authenticated, limited and charged as
 //! any other caller. Decision D490.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -17,15 +17,21 @@ use tower::ServiceExt;
 
 use trawl_mcp::{Answer, Interface, Message, Unanswered, serve};
 use trawl_model::RequestTrace;
-use trawl_model::memory::{MemoryKind, MemoryShare};
+use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 use trawl_model::trace::TRACEPARENT;
 
 use crate::http::body::{self, BODY_BYTES_MAX};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
+use crate::http::stream::holding;
 
 /// Longest answer of the interface that a tool reads: a page with all of its outputs.
-const ANSWER_BYTES_MAX: usize = 64_000_000;
+const ANSWER_BYTES_MAX: usize = 16_000_000;
+/// Bytes of memory for each byte of an answer, about: for its JSON, the texts that are made of it,
+/// and the reply with its copy that is sent.
+const BYTES_PER_BYTE: usize = 6;
+/// Longest answer that waits for no memory: the id of a crawl that has begun must not be lost.
+const SMALL_BYTES: usize = 64 * 1024;
 /// Longest refusal of a message.
 const REFUSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -45,18 +51,21 @@ pub(crate) async fn mcp(
     let trace = trace.and_then(|trace| HeaderValue::try_from(trace.context.to_string()).ok());
     // The arguments that are read from it take as much.
     let (body, lease) = body::read_json(request, BODY_BYTES_MAX).await?.into_parts();
-    let caller = Caller {
+    let caller = Arc::new(Caller {
         endpoints,
         authorization: headers.get(header::AUTHORIZATION).cloned(),
         trace,
         memory,
-    };
+        made: Mutex::default(),
+    });
     let mut message = Message::new(Full::new(body));
     *message.method_mut() = Method::POST;
     *message.headers_mut() = headers;
-    let answer = serve(Arc::new(caller), message, BODY_BYTES_MAX).await;
+    let interface = Arc::clone(&caller) as Arc<dyn Interface>;
+    let reply = serve(interface, message, BODY_BYTES_MAX).await;
     drop(lease);
-    Ok(in_the_form_of_errors(answer.map(Body::new)).await)
+    let reply = in_the_form_of_errors(reply.map(Body::new)).await;
+    Ok(holding(reply, caller.hold_made(None)))
 }
 
 /// A refusal that is a plain text in the form of all errors; other responses as they are.
@@ -84,6 +93,8 @@ struct Caller {
     /// The span of the message, below which requests of its tool are.
     trace: Option<HeaderValue>,
     memory: MemoryShare,
+    /// Covers what is made of the last answer, until the reply is sent.
+    made: Mutex<Option<MemoryLease>>,
 }
 
 impl Interface for Caller {
@@ -109,10 +120,11 @@ impl Interface for Caller {
 }
 
 impl Caller {
-    /// The whole answer, which counts as memory of the account.
+    /// The whole answer, once the account has memory for what is made of it.
     async fn read(&self, response: Response) -> Result<Answer, Unanswered> {
         let (parts, body) = response.into_parts();
-        let mut lease = self.memory.page().lease_for(MemoryKind::Answers);
+        let page = self.memory.page();
+        let [mut lease, mut made] = [(); 2].map(|()| page.lease_for(MemoryKind::Answers));
         let mut buffer = Vec::new();
         let mut chunks = body.into_data_stream();
         while let Some(chunk) = chunks.next().await {
@@ -123,10 +135,26 @@ impl Caller {
             buffer.extend_from_slice(&chunk);
             lease.record(buffer.capacity());
         }
+        // It may hold memory, too.
+        drop(chunks);
+        let n_bytes = buffer.len() * BYTES_PER_BYTE;
+        if buffer.len() <= SMALL_BYTES {
+            made.record(n_bytes);
+        } else {
+            let granted = made.grow_to(n_bytes).await;
+            granted.map_err(|_waited| Unanswered::NoMemory)?;
+        }
+        drop(self.hold_made(Some(made)));
         Ok(Answer {
             status: parts.status,
             headers: parts.headers,
             body: lease.hold(Bytes::from(buffer)),
         })
+    }
+
+    /// Holds a lease for what is made of an answer, and gives back that of the answer before.
+    fn hold_made(&self, lease: Option<MemoryLease>) -> Option<MemoryLease> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *made, lease)
     }
 }

@@ -76,6 +76,13 @@ pub(crate) async fn ask(
                 "the answer is longer than {bytes} bytes: ask for fewer pages, or for less of each"
             ))
         }),
+        Err(Unanswered::NoMemory) => Err(Refusal {
+            is_too_large: true,
+            ..Refusal::new(
+                "there is no memory for the answer: ask for fewer pages, for less of each, or try \
+                 again later",
+            )
+        }),
         Err(Unanswered::Broken) => Err(Refusal::new("the answer broke off: try again")),
     }
 }

@@ -107,10 +107,16 @@ impl Found {
         found.notes.extend(failure.map(|error| {
             format!("The start page failed ({error}), so its links are not in the list.")
         }));
+        let is_cut = end["is_cut"] == true;
+        if is_cut {
+            let note = "The list is not complete: the site may have more URLs.";
+            found.notes.push(note.to_owned());
+        }
         let lines: Vec<String> = entries.iter().map(map_line).collect();
         let head = format!("{} of {} known URLs", end["n_urls"], end["n_found"]);
         let mut whole = Map::new();
         whole.insert("urls".to_owned(), entries.into());
+        whole.insert("may_have_more".to_owned(), is_cut.into());
         found.items.push(Item {
             head,
             text: lines.join("\n"),
@@ -366,7 +372,7 @@ mod tests {
         let found = Found::map(json!([
             {"url": "https://a.example/1", "found": "links", "anchor": "One"},
             {"url": "https://a.example/2", "found": "sitemap", "lastmod": "2026-01-31"},
-            {"n_urls": 2, "n_found": 9, "total_cost": 0.25, "start_page": {"error": "gone"}},
+            {"n_urls": 2, "n_found": 9, "is_cut": true, "total_cost": 0.25, "start_page": {"error": "gone"}},
         ]));
         let [item] = found.items.as_slice() else {
             panic!("one item")
@@ -376,7 +382,12 @@ mod tests {
         assert_eq!(item.text, lines);
         assert_eq!(item.whole["urls"][1]["found"], "sitemap");
         assert!(found.notes.concat().contains("gone"));
+        assert!(found.notes.concat().contains("not complete"));
+        assert_eq!(item.whole["may_have_more"], true);
         assert_eq!(found.costs.json(), json!({"total_cost": 0.25}));
+        let whole = Found::map(json!([{"n_urls": 0, "n_found": 0, "is_cut": false}]));
+        assert_eq!(whole.notes, [""; 0]);
+        assert_eq!(whole.items[0].whole["may_have_more"], false);
     }
 
     #[test]

@@ -45,6 +45,8 @@ impl Answer {
 pub enum Unanswered {
     /// It is longer than this number of bytes.
     TooLarge(usize),
+    /// The account had no memory for it in time.
+    NoMemory,
     /// It broke off.
     Broken,
 }

@@ -177,6 +177,45 @@ const COUNTERS: &[(&str, &str)] = &[
         "Browsers replaced in regular operation",
     ),
     ("trawl_page_bytes_total", "Decoded bytes of page bodies"),
+    (
+        "trawl_search_queries_total",
+        "Requests to web search services, by service and outcome: ok, or the kind of failure",
+    ),
+    ("trawl_cache_total", "Page cache look-ups by outcome"),
+    (
+        "trawl_cache_dropped_total",
+        "Pages that were not cached: the disk is full or too slow",
+    ),
+    (
+        "trawl_cache_errors_total",
+        "Pages that the page cache could not write",
+    ),
+    (
+        "trawl_ai_questions_total",
+        "Questions to the language model, by outcome",
+    ),
+    (
+        "trawl_provider_calls_total",
+        "Calls of providers, by outcome: ok, or the kind of failure",
+    ),
+    (
+        "trawl_provider_cost_nanodollars_total",
+        "What providers charged, in nanodollars",
+    ),
+    (
+        "trawl_provider_billed_nanodollars_total",
+        "What was charged for pages of providers, in nanodollars",
+    ),
+    (
+        "trawl_webhooks_total",
+        "Webhook events by outcome: delivered, failed or dropped",
+    ),
+    ("trawl_plugin_calls_total", "Calls of a plugin"),
+    (
+        "trawl_plugin_failures_total",
+        "Calls of a plugin that failed",
+    ),
+    ("trawl_plugin_traps_total", "Calls of a plugin that trapped"),
 ];
 
 /// Gauges, with what they show.
@@ -216,6 +255,14 @@ const GAUGES: &[(&str, &str)] = &[
     ),
     ("trawl_memory_bytes_max", "Bytes of the memory budget"),
     ("trawl_memory_waiting", "Pages that wait for memory"),
+    (
+        "trawl_cache_bytes",
+        "Bytes of cached pages on the disk, updated when a page is stored",
+    ),
+    (
+        "trawl_plugin_memory_peak_bytes",
+        "Most memory that a call of a plugin took",
+    ),
 ];
 
 /// Histograms of times in seconds, with what they measure.
@@ -232,6 +279,8 @@ const SECONDS: &[(&str, &str)] = &[
         "trawl_request_seconds",
         "Time to the first byte of an answer, by route",
     ),
+    ("trawl_provider_call_seconds", "Time of calls of providers"),
+    ("trawl_plugin_call_seconds", "Time of calls of a plugin"),
 ];
 
 /// Metrics of the process itself, with their types and what they show. Browsers are not part of it.
@@ -315,6 +364,9 @@ pub fn metrics_text() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -339,6 +391,48 @@ mod tests {
         let mut series = sampled.series.iter();
         let memory = series.find(|series| series.metric == "process_resident_memory_bytes");
         assert!(memory.is_some_and(|memory| memory.values[0] > 0.0));
+    }
+
+    #[test]
+    fn every_metric_is_described() {
+        let all = [COUNTERS, GAUGES, SECONDS].concat();
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..")];
+        let mut n_found = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let is_left_out = path.ends_with("tests") || path.ends_with("telemetry");
+                if path.is_dir() && !is_left_out {
+                    folders.push(path);
+                    continue;
+                }
+                if path.extension().is_none_or(|extension| extension != "rs") {
+                    continue;
+                }
+                let text = fs::read_to_string(&path).expect("a source");
+                for name in metrics_of(&text) {
+                    n_found += 1;
+                    let is_described = all.iter().any(|(described, _)| *described == name);
+                    assert!(is_described, "{name} of {}", path.display());
+                }
+            }
+        }
+        assert!(n_found > all.len() / 2, "{n_found}");
+    }
+
+    /// The names of the metrics that a source sets.
+    fn metrics_of(text: &str) -> Vec<&str> {
+        let parts: Vec<&str> = text.split("!(").collect();
+        let mut names = Vec::new();
+        for pair in parts.windows(2) {
+            let is_metric = ["counter", "gauge", "histogram"]
+                .iter()
+                .any(|kind| pair[0].ends_with(kind));
+            let name = pair[1].trim_start().strip_prefix('"');
+            let name = name.and_then(|rest| rest.split('"').next());
+            names.extend(name.filter(|_| is_metric));
+        }
+        names
     }
 
     #[test]

@@ -126,10 +126,19 @@ impl Sent {
         })
     }
 
+    /// Where parameters of the whole batch are sent.
+    fn common_place(&self) -> &'static str {
+        if self.list.is_empty() {
+            "send the array as `urls` of an object, and it next to `urls`"
+        } else {
+            "send it next to `urls`"
+        }
+    }
+
     /// The items, each with its URL.
     fn items(&self) -> Result<Vec<Item<'_>>, RequestError> {
         let items = self.urls.iter().enumerate().map(|(number, json)| {
-            Item::read(json).map_err(|error| error.in_item(self.list, number))
+            Item::read(json, self.common_place()).map_err(|error| error.in_item(self.list, number))
         });
         items.collect()
     }
@@ -153,7 +162,7 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn read(json: &'a RawValue) -> Result<Self, RequestError> {
+    fn read(json: &'a RawValue, common_place: &str) -> Result<Self, RequestError> {
         let is_text = json.get().starts_with('"');
         let item = if is_text {
             Self {
@@ -174,7 +183,7 @@ impl<'a> Item<'a> {
                     continue;
                 }
                 if let Some(row) = Crawls::row(&name).filter(|row| row.routes.has(Route::Batch)) {
-                    let reason = "is a parameter of the whole batch, send it next to `urls`";
+                    let reason = format!("is a parameter of the whole batch: {common_place}");
                     return Err(PlanError::new(row.name, reason).into());
                 }
                 own.push((name, value));

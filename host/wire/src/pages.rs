@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_model::{Nanodollars, PageFailure, Terms};
+use trawl_model::{Cause, Nanodollars, PageFailure, Terms};
 use trawl_parameters::{Pages, Route, Router, Routes, ScrapeRequest, all, nearest};
 use trawl_plan::address::Target;
 use trawl_plan::{
@@ -183,20 +183,23 @@ impl PagesToCome {
         })
     }
 
-    /// One plan for each URL, or why it is refused.
-    ///
-    /// # Errors
-    /// The copies of headers and cookies for URLs with different passwords are too large.
-    pub fn plans(
-        mut self,
-        urls: &[String],
-    ) -> Result<Vec<Result<PagePlan, RefusedPage>>, RequestError> {
-        let targets = urls.iter().map(|url| (url.as_str(), address::parse(url)));
-        let targets = targets.collect();
-        let plans = self
-            .common
-            .pages(targets, &self.route_dependent, &mut self.allowance)?;
-        Ok(plans)
+    /// One plan for each URL, or why it is refused. It never refuses all of them: what found the
+    /// URLs is charged.
+    pub fn plans(mut self, urls: &[String]) -> Vec<Result<PagePlan, RefusedPage>> {
+        let mut with_password = WithPassword::new(&self.common.fetch);
+        let mut plans = Vec::with_capacity(urls.len());
+        for url in urls {
+            let sent = (url.as_str(), address::parse(url));
+            let (fixed, allowance) = (&self.route_dependent, &mut self.allowance);
+            let plan = self.common.page(sent, fixed, &mut with_password, allowance);
+            plans.push(plan.unwrap_or_else(|error| {
+                Err(RefusedPage {
+                    requested: address::shown(url).into_owned(),
+                    failure: PageFailure::new(Cause::PageLimit, error.to_string()),
+                })
+            }));
+        }
+        plans
     }
 }
 
@@ -276,30 +279,46 @@ impl Common {
         allowance: &mut Allowance,
     ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
         let mut with_password = WithPassword::new(&self.fetch);
-        let page = |(requested, target): SentUrl<'_>| match target {
-            Ok(Target { url, authorization }) => Ok::<_, PlanError>(Ok(PagePlan {
-                requested: match authorization {
-                    None => requested.to_owned(),
-                    Some(_) => url.to_string(),
-                },
-                url,
-                engine: self.engine,
-                fetch: match authorization {
-                    None => Arc::clone(&self.fetch),
-                    Some(value) => with_password.of(value, allowance)?,
-                },
-                output: Arc::clone(&self.output),
-                ceiling: self.ceiling,
-                router: Arc::clone(&self.router),
-                render: Arc::clone(&self.render),
-                route_dependent: route_dependent.clone(),
-            })),
-            Err(failure) => Ok(Err(RefusedPage {
-                requested: address::shown(requested).into_owned(),
-                failure,
-            })),
+        let targets = targets.into_iter();
+        targets
+            .map(|sent| self.page(sent, route_dependent, &mut with_password, allowance))
+            .collect()
+    }
+
+    /// The plan of one URL.
+    fn page(
+        &self,
+        (requested, target): SentUrl<'_>,
+        route_dependent: &RouteDependent,
+        with_password: &mut WithPassword<'_>,
+        allowance: &mut Allowance,
+    ) -> Result<Result<PagePlan, RefusedPage>, PlanError> {
+        let Target { url, authorization } = match target {
+            Ok(target) => target,
+            Err(failure) => {
+                return Ok(Err(RefusedPage {
+                    requested: address::shown(requested).into_owned(),
+                    failure,
+                }));
+            }
         };
-        targets.into_iter().map(page).collect()
+        Ok(Ok(PagePlan {
+            requested: match authorization {
+                None => requested.to_owned(),
+                Some(_) => url.to_string(),
+            },
+            url,
+            engine: self.engine,
+            fetch: match authorization {
+                None => Arc::clone(&self.fetch),
+                Some(value) => with_password.of(value, allowance)?,
+            },
+            output: Arc::clone(&self.output),
+            ceiling: self.ceiling,
+            router: Arc::clone(&self.router),
+            render: Arc::clone(&self.render),
+            route_dependent: route_dependent.clone(),
+        }))
     }
 }
 

@@ -200,6 +200,7 @@ impl<'a> SearchResponse<'a> {
 mod tests {
     use serde_json::{Value, json};
 
+    use trawl_model::Cause;
     use trawl_plan::search::Freshness;
     use trawl_plan::testing::FakeCatalog;
 
@@ -250,11 +251,28 @@ mod tests {
             "https://a.example/x".to_owned(),
             "ftp://b.example/".to_owned(),
         ];
-        let plans = pages.expect("pages").plans(&urls).expect("plans");
+        let plans = pages.expect("pages").plans(&urls);
         let page = plans[0].as_ref().expect("a page");
         assert_eq!(page.url.as_str(), "https://a.example/x");
         assert!(page.output.metadata && !page.output.links);
         assert!(plans[1].is_err());
+    }
+
+    #[test]
+    fn urls_with_too_many_passwords_fail_alone() {
+        let cookie = |n| format!("c{n}={}", "x".repeat(5_000));
+        let cookies = (0..20).map(cookie).collect::<Vec<_>>().join("; ");
+        let body = json!({"search": "tides", "fetch_page_content": true, "cookies": cookies});
+        let pages = search(&body).expect("good").pages.expect("pages");
+        let with_password = |n| format!("https://u:secret{n}@a.example/");
+        let mut urls: Vec<String> = (0..999).map(with_password).collect();
+        urls.push("https://a.example/".to_owned());
+        let plans = pages.plans(&urls);
+        assert_eq!(plans.len(), urls.len());
+        assert!(plans[0].is_ok() && plans[999].is_ok());
+        let refused = plans[998].as_ref().expect_err("100 MB are too many");
+        assert!(!refused.requested.contains("secret"), "{refused:?}");
+        assert_eq!(refused.failure.cause, Cause::PageLimit);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -18,6 +18,8 @@ use crate::host;
 const START_MAX: Duration = Duration::from_secs(120);
 /// Time between two questions.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Last bytes of what the program said that are shown.
+const SAID_BYTES_MAX: usize = 64 * 1024;
 
 /// Mounts what a container has, makes the root the process's own, and becomes the program. The root
 /// is changed by `pivot_root`, because Linux gives no user namespaces, and so no sandbox of the
@@ -38,15 +40,45 @@ cd "$data"
 exec /mnt/usr/sbin/chroot --userspec="$user:$user" --skip-chdir / "$@"
 "#;
 
-/// A program that is killed on drop.
-struct Running(Child);
+/// A program that is killed on drop. What it says is read all the time: a full pipe would stop it.
+struct Running {
+    program: Child,
+    /// Its last words, once it has ended.
+    said: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    fn new(mut program: Child) -> Self {
+        let output = program.stderr.take();
+        let said = output.map(|output| thread::spawn(move || last_words(output)));
+        Self { program, said }
+    }
+
+    /// What it said at last, after it has ended.
+    fn said(&mut self) -> String {
+        let said = self.said.take().and_then(|said| said.join().ok());
+        said.unwrap_or_default()
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended already.
-        let _killed = self.0.kill();
-        let _ended = self.0.wait();
+        let _killed = self.program.kill();
+        let _ended = self.program.wait();
     }
+}
+
+/// Reads all that a program says, and returns its last bytes.
+fn last_words(mut output: impl Read) -> String {
+    let mut text = Vec::new();
+    let mut part = vec![0; SAID_BYTES_MAX];
+    // What cannot be read is not shown.
+    while let Ok(n_read @ 1..) = output.read(&mut part) {
+        text.extend_from_slice(&part[..n_read]);
+        text.drain(..text.len().saturating_sub(SAID_BYTES_MAX));
+    }
+    String::from_utf8_lossy(&text).trim().to_owned()
 }
 
 /// Starts the program in this root and waits until it is healthy.
@@ -56,7 +88,7 @@ impl Drop for Running {
 pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     // Free now, and for the moment until the program takes it.
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
-    let mut running = Running(start(root, &address)?);
+    let mut running = Running::new(start(root, &address)?);
     wait(&mut running, || health(&address))?;
     eprintln!("image: the program fetches and renders pages in its bare root");
     Ok(())
@@ -70,8 +102,8 @@ fn wait(
     let deadline = Instant::now() + START_MAX;
     let mut last = "it did not answer".to_owned();
     while Instant::now() < deadline {
-        if let Some(status) = running.0.try_wait()? {
-            let said = errors(&mut running.0);
+        if let Some(status) = running.program.try_wait()? {
+            let said = running.said();
             bail!("the program in the image ended ({status}): {said}");
         }
         match ask()? {
@@ -125,16 +157,6 @@ fn missing(report: &Value) -> Option<&'static str> {
         .find(|engine| report["engines"][engine]["ok"] != true)
 }
 
-/// What an ended program said, in its last bytes.
-fn errors(program: &mut Child) -> String {
-    let mut text = Vec::new();
-    if let Some(output) = program.stderr.as_mut() {
-        // What cannot be read is not shown.
-        let _unread = output.take(64 * 1024).read_to_end(&mut text);
-    }
-    String::from_utf8_lossy(&text).trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -156,9 +178,27 @@ mod tests {
         // An empty root has no folders to mount on.
         let program = start(root.path(), "127.0.0.1:1").expect("a process");
         let silent = || Ok(Err("nothing answers".to_owned()));
-        let error = wait(&mut Running(program), silent).expect_err("nothing is there");
+        let error = wait(&mut Running::new(program), silent).expect_err("nothing is there");
         let text = error.to_string();
         let names_cause = ["mount", "unshare"].iter().any(|word| text.contains(word));
         assert!(text.contains("ended") && names_cause, "{text}");
+    }
+
+    #[test]
+    fn a_program_that_says_much_goes_on_and_its_last_words_are_shown() {
+        // More than a pipe has room for.
+        let much = "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo the end >&2; exit 3";
+        let mut command = Command::new("sh");
+        command.args(["-c", much]).stderr(Stdio::piped());
+        let program = command.spawn().expect("a process");
+        let silent = || Ok(Err("nothing answers".to_owned()));
+        let error = wait(&mut Running::new(program), silent).expect_err("it ends");
+        let text = error.to_string();
+        let is_ended = text.contains("ended") && text.ends_with("the end");
+        assert!(
+            is_ended && text.len() < 2 * SAID_BYTES_MAX,
+            "{}",
+            text.len()
+        );
     }
 }

@@ -41,6 +41,14 @@ export function keysView(context) {
       Cancel: () => undefined,
     });
   };
+  const revoke = (key, path, isOwn) => dialog(`Revoke the key ${key.key}…?`, [
+    h("p", {}, key.name ?? "It has no name."),
+    h("p", { class: "bad" }, "Programs that use it are refused at once. It cannot be undone."),
+  ], {
+    // First, so that Enter revokes nothing.
+    "Keep it": () => undefined,
+    "Revoke it": () => act(() => ask(context, "DELETE", withQuery(path, { current: isOwn ? "true" : null }))),
+  });
   const change = (key) => {
     const path = `/account/keys/${encodeURIComponent(key.key)}`;
     const budget = field({ label: "Dollars a month at most", inputmode: "decimal", value: key.monthly_budget ?? "", help: "Empty for no budget." });
@@ -50,7 +58,7 @@ export function keysView(context) {
       isOwn && h("p", { class: "bad" }, "This tab uses this key: once it is revoked, the tab needs another one."),
     ].filter(Boolean), {
       "Set the budget": () => act(() => ask(context, "PUT", `${path}/budget`, { monthly_budget: budgetOf(budget) })),
-      Revoke: () => act(() => ask(context, "DELETE", withQuery(path, { current: isOwn ? "true" : null }))),
+      Revoke: () => revoke(key, path, isOwn),
       Cancel: () => undefined,
     });
   };

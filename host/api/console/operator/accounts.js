@@ -45,12 +45,25 @@ function create(context, ondone) {
   });
 }
 
+/** Top-ups whose answer is not known to be good, by path: they may be paid in. */
+const unconfirmed = new Map();
+
+/** An id that no other payment has. `randomUUID` is for encrypted connections only. */
+const paymentId = () => `console-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16).padStart(8, "0")).join("")}`;
+
 function topUp(context, path, again) {
-  const paid = field({ label: "Dollars", inputmode: "decimal" });
-  const id = field({ label: "Id of the payment", maxlength: 100, help: "Paid in once only, however often it is sent." });
-  return asking("Top up", [paid.element, id.element], "Pay in", async () => {
-    const given = id.input.value.trim();
-    await ask(context, "POST", `${path}/top-ups`, { dollars: paid.input.value.trim(), ...(given === "" ? {} : { id: given }) });
+  // A top-up that is sent again has the id of before.
+  const before = unconfirmed.get(path);
+  const made = before?.id ?? paymentId();
+  const paid = field({ label: "Dollars", inputmode: "decimal", value: before?.dollars ?? "" });
+  const id = field({ label: "Id of the payment", maxlength: 100, value: made, help: "Paid in once only, however often it is sent." });
+  const warning = before && h("p", { class: "bad" }, "The last top-up failed, or its answer was lost. With the same id it is paid in only once.");
+  return asking("Top up", [warning, paid.element, id.element].filter(Boolean), "Pay in", async () => {
+    const sent = { dollars: paid.input.value.trim(), id: id.input.value.trim() || made };
+    unconfirmed.set(path, sent);
+    const { repeated } = (await ask(context, "POST", `${path}/top-ups`, sent)).json;
+    unconfirmed.delete(path);
+    if (repeated) dialog("Paid in before", [h("p", {}, `The payment ${sent.id} was paid in before: the balance did not change.`)], { Done: () => undefined });
     again();
   });
 }

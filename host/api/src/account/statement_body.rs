@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use trawl_billing::{AccountId, Billing, LedgerEntryKind, Posted, Window};
+use trawl_billing::{AccountId, Billing, LedgerEntryKind, Posted, StatementPage, Window};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryKind, MemoryShare};
@@ -175,7 +175,7 @@ pub(super) async fn page(
     };
     let opening = match start {
         Some(place) => place.balance,
-        None => balance_before(&source.billing, account, time.start).await?,
+        None => total(&sums_before(&source.billing, account, time.start, None).await?),
     };
     let window = Window {
         from: time.start,
@@ -204,8 +204,9 @@ pub(super) async fn page(
     Ok((lease.attach(text), next))
 }
 
-/// The statement in chunks, from `start` on. The account waits for its turn before each, unless the
-/// operator asks.
+/// The statement in chunks, from `start` on, up to the newest entry that there is now: that of an
+/// account whose pages are charged meanwhile ends, too. The account waits for its turn before each
+/// chunk, unless the operator asks.
 ///
 /// # Errors
 /// The store failed, or the account's earlier queries take too long.
@@ -220,11 +221,12 @@ pub(super) async fn chunks(
         Some(queries) => Some(queries.take(&account).await?),
         None => None,
     };
+    let before = sums_before(&source.billing, &account, time.start, start).await?;
+    drop(permit);
     let opening = match start {
         Some(place) => place.balance,
-        None => balance_before(&source.billing, &account, time.start).await?,
+        None => total(&before),
     };
-    drop(permit);
     let head = format.head(&account, opening);
     let reader = Reader {
         source,
@@ -232,6 +234,7 @@ pub(super) async fn chunks(
         time,
         format,
         after: start.map_or(Window::WITHOUT_SUMS, |place| place.after),
+        last: before.last,
         balance: opening,
         is_at_start: true,
         is_done: false,
@@ -240,20 +243,25 @@ pub(super) async fn chunks(
     Ok(head.chain(stream::try_unfold(reader, Reader::next)))
 }
 
-/// The sum of all entries before a time.
-async fn balance_before(
+/// The sums of all entries before a time; without them from a place on, which has its balance.
+async fn sums_before(
     billing: &Billing,
     account: &AccountId,
     time: Timestamp,
-) -> Result<Nanodollars, ApiError> {
+    start: Option<StatementCursor>,
+) -> Result<StatementPage, ApiError> {
     let window = Window {
         from: Timestamp::MIN,
         to: time,
-        after: 0,
+        after: start.map_or(0, |place| place.after),
         limit: 0,
     };
-    let page = billing.statement(account, window).await?;
-    Ok(page.sums.iter().map(|sum| sum.amount).sum())
+    Ok(billing.statement(account, window).await?)
+}
+
+/// The balance that these sums add up to.
+fn total(page: &StatementPage) -> Nanodollars {
+    page.sums.iter().map(|sum| sum.amount).sum()
 }
 
 struct Reader {
@@ -262,6 +270,8 @@ struct Reader {
     time: Range<Timestamp>,
     format: StatementFormat,
     after: i64,
+    /// Position in the ledger of the last entry of the statement.
+    last: i64,
     /// Balance after the last entry that was read.
     balance: Nanodollars,
     /// Whether no entry was read yet.
@@ -290,7 +300,9 @@ impl Reader {
         };
         let page = self.source.billing.statement(&self.account, window).await;
         drop(permit);
-        let entries = page.map_err(io::Error::other)?.entries;
+        let mut entries = page.map_err(io::Error::other)?.entries;
+        // Others were written after the start of the statement.
+        entries.retain(|posted| posted.seq <= self.last);
         self.is_done = entries.is_empty();
         let mut text = Vec::new();
         for posted in entries {

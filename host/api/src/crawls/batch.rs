@@ -38,7 +38,7 @@ const KINDS: CrawlKinds = CrawlKinds::Batches;
         page, in the order in which pages finish: `index` is its place in the list, `duplicates` are the further places of the same \
         page, which is fetched and charged once. Everything else is as in a crawl: the limits, webhooks with an event for each page, \
         `run_in_background`. The `X-Crawl-Id` header has the id of the batch.",
-    request_body(content = ref("#/components/schemas/BatchRequest"), description = "The pages, and what they have in common",
+    request_body(content = ref("#/components/schemas/BatchRequest"), description = "The pages, and what they have in common; or an array of pages",
         example = json!({"urls": ["http://sample.trawl.test/", {"url": "http://sample.trawl.test/tides", "return_format": "text"}],
             "return_format": "markdown"})),
     responses(

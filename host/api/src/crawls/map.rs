@@ -1,5 +1,6 @@
 //! `POST /map`: the URLs of a site, without fetching its pages.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use axum::Extension;
@@ -114,10 +115,19 @@ async fn with_cached_pages(
     registry: &Arc<Registry>,
 ) -> Result<SiteMap, ApiError> {
     let service = Arc::clone(&request.api.service);
-    let look_up = move || (map.cached_pages(&|plan| service.is_cached(plan)), map);
+    let look_up = move || {
+        // The start page is charged: a fault of the cache must not lose what it has.
+        let looked_up = AssertUnwindSafe(|| map.cached_pages(&|plan| service.is_cached(plan)));
+        (catch_unwind(looked_up), map)
+    };
     let account = &request.account.id;
     let looking_up = request.api.planning.work(account, ON_A_THREAD, look_up);
     let (plans, mut map) = looking_up.await?;
+    let Ok(plans) = plans else {
+        tracing::error!("looking up the pages of a map panicked");
+        map.end_search();
+        return Ok(map);
+    };
     if plans.is_empty() {
         return Ok(map);
     }

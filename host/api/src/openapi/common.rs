@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use trawl_plan::PAGES_MAX;
+
 use super::names::operation_id;
 use super::operation::{Operation, TAGS};
 use super::responses::{add_errors, add_headers, error_schema, is_error, problem_schema};
@@ -308,11 +310,18 @@ fn batch(described: &mut Value) {
         .as_str()
         .and_then(|name| name.strip_prefix(SCHEMAS));
     let batched = BATCHED.iter().find(|(batched, _)| Some(*batched) == name);
-    if let Some((_, most)) = batched {
-        let one = schema.take();
-        let array = json!({"type": "array", "items": one, "minItems": 1, "maxItems": most});
-        *schema = json!({"oneOf": [one, array]});
-    }
+    let (item, most) = match batched {
+        Some((_, most)) => (schema.clone(), *most),
+        // Its array is one of pages, as its `urls`.
+        None if name == Some("BatchRequest") => {
+            let forms = [json!({"type": "string"}), json!({"type": "object"})];
+            (json!({"oneOf": forms}), PAGES_MAX)
+        }
+        None => return,
+    };
+    let one = schema.take();
+    let array = json!({"type": "array", "items": item, "minItems": 1, "maxItems": most});
+    *schema = json!({"oneOf": [one, array]});
 }
 
 fn idempotency(described: &mut Value) {

@@ -197,6 +197,26 @@ fn response_headers_are_declared() {
 }
 
 #[test]
+fn a_batch_is_an_object_or_an_array_of_pages() {
+    let document = fixed();
+    let operation = &document["paths"]["/batch"]["post"];
+    let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+    let forms = body["oneOf"].as_array().expect("forms");
+    assert_eq!(forms[0]["$ref"], format!("{SCHEMAS}BatchRequest"));
+    let schemas = &document["components"]["schemas"];
+    let urls = &schemas["BatchRequest"]["properties"]["urls"];
+    assert_eq!(forms[1]["maxItems"], urls["maxItems"]);
+    let types = |items: &Value| {
+        let forms = items["oneOf"].as_array().expect("forms");
+        forms
+            .iter()
+            .map(|form| form["type"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(types(&forms[1]["items"]), types(&urls["items"]));
+}
+
+#[test]
 fn every_event_is_described_with_its_headers_and_fields() {
     let document = fixed();
     let webhooks = document["webhooks"].as_object().expect("webhooks");

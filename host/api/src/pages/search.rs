@@ -110,7 +110,7 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         return Ok(response);
     };
     let (format, n_pages) = (request.format, found.hits.len());
-    let outcomes = page_outcomes(&request, &registry, found, pages)?;
+    let outcomes = page_outcomes(&request, &registry, found, pages);
     drop(request);
     Ok(stream::pages(format, n_pages, outcomes, ignored).await)
 }
@@ -121,9 +121,9 @@ fn page_outcomes(
     registry: &Arc<Registry>,
     found: SearchOutcome,
     pages: PagesToCome,
-) -> Result<Outcomes, ApiError> {
+) -> Outcomes {
     let urls: Vec<String> = found.hits.iter().map(|hit| hit.url.clone()).collect();
-    let plans = pages.plans(&urls)?;
+    let plans = pages.plans(&urls);
     let run = part(request, registry, 1);
     // In the order of the results: which of them a page belongs to is known by its place. Decision
     // D520.
@@ -145,7 +145,7 @@ fn page_outcomes(
             }
             outcome
         });
-    Ok(outcomes.boxed())
+    outcomes.boxed()
 }
 
 /// The outcomes of pages for which there is no money.

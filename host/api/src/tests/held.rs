@@ -343,6 +343,43 @@ async fn a_list_holds_its_memory_until_it_is_read() {
 }
 
 #[tokio::test]
+async fn a_statement_ends_with_the_newest_entry_at_its_start() {
+    let server = TestServer::new().await;
+    let billing = server.service.billing();
+    let account = test_account(&server);
+    let cases = [("csv", ",top_up,", 1), ("json", r#""kind":"top_up""#, 2)];
+    for (format, top_up, n_before) in cases {
+        let path = format!("/account/statement?format={format}");
+        let request = server.request("GET", &path).body(Body::empty());
+        let response = server.open(request.expect("a request")).await;
+        let id = format!("late-{format}");
+        let late = billing.top_up(&account, Nanodollars(1), Some(&id));
+        late.await.expect("paid in");
+        let body = response.into_body().collect().await.expect("a statement");
+        let text = String::from_utf8(body.to_bytes().to_vec()).expect("a text");
+        assert_eq!(text.matches(top_up).count(), n_before, "{text}");
+        let is_closed = text.ends_with(r#""closing_balance":10.000000001}"#);
+        assert_eq!(is_closed, format == "json", "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_makes_of_an_answer_is_held_until_it_is_sent() {
+    let budget = budget();
+    let server = TestServer::with_memory(Arc::clone(&budget)).await;
+    let params = json!({"name": "scrape", "arguments": {"url": "https://a.test/"}});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let request = server.request("POST", "/mcp");
+    let request = request.header("accept", "application/json, text/event-stream");
+    let request = request.body(Body::from(message.to_string()));
+    let response = server.open(request.expect("a request")).await;
+    assert_eq!(response.status(), 200);
+    assert!(held(&budget, MemoryKind::Answers) > 0);
+    drop(response);
+    until("nothing is held", || budget.in_use().used == 0).await;
+}
+
+#[tokio::test]
 async fn the_request_of_a_crawl_is_read_once_there_is_memory() {
     let budget = budget();
     let server = TestServer::with_memory(Arc::clone(&budget)).await;

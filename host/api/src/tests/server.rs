@@ -54,6 +54,8 @@ use crate::{
 
 /// The path of a page that is in the page cache. The start page of a map has a link to it.
 pub(super) const CACHED_PATH: &str = "/cached";
+/// A host for whose pages the page cache is broken. Egress refuses its address at once.
+pub(super) const FAULTY_HOST: &str = "127.0.0.2";
 
 /// The interface, a key of its account, and its data directory.
 pub(super) struct TestServer {
@@ -345,6 +347,7 @@ impl Service for FakeService {
     }
 
     fn is_cached(&self, plan: &PagePlan) -> bool {
+        assert_ne!(plan.url.host_str(), Some(FAULTY_HOST), "a fault");
         plan.url.path() == CACHED_PATH
     }
 

@@ -108,7 +108,7 @@ async fn search(
         return Ok(());
     };
     let urls: Vec<String> = hits.iter().map(|hit| hit.url.clone()).collect();
-    for (page, (hit, position)) in pages.plans(&urls)?.into_iter().zip(numbered) {
+    for (page, (hit, position)) in pages.plans(&urls).into_iter().zip(numbered) {
         let mut outcome = outcome(context, page).await;
         shown(hit, position).add_to(&mut outcome);
         let mut line = Vec::new();

@@ -141,6 +141,7 @@ pub(super) async fn statement(
     Ok(StatementPage {
         entries,
         sums,
+        last,
         balance: Nanodollars(balance),
         held: Nanodollars(held),
     })

@@ -114,6 +114,13 @@ fn a_bad_item_refuses_the_request_with_its_index() {
         error.starts_with("Deserialization error: [1].url: "),
         "{error}"
     );
+    // Where there is no `urls`, it says how to send it.
+    let error = batch(&json!([{"url": "a.example", "limit": 3}])).expect_err("refused");
+    let how = "send the array as `urls` of an object";
+    assert!(
+        error.starts_with("[0].limit: ") && error.contains(how),
+        "{error}"
+    );
     // What is wrong with all of them is of none.
     let error =
         batch(&json!({"urls": [{"url": "a.example", "metadata": true}], "return_format": "none"}));

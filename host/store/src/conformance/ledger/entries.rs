@@ -173,6 +173,8 @@ pub(crate) async fn a_statement_is_paged_within_its_window(store: &dyn LedgerSto
         amount: Nanodollars(-27),
     };
     assert_eq!(first.sums, [post]);
+    let newest = store.entry("s:9").await.expect("an entry");
+    assert_eq!(Some(first.last), newest.map(|posted| posted.seq));
     let after = first.entries[3].seq;
     let window = Window { after, ..window };
     let second = store.statement(&id, window).await.expect("a page");

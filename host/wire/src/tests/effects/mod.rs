@@ -135,7 +135,6 @@ fn searched(body: &str, context: PlanContext<'_>) -> Result<Planned, String> {
     let pages = request
         .pages
         .map(|pages| pages.plans(&["https://a.com/".to_owned()]));
-    let pages = pages.transpose().map_err(|error| error.to_string())?;
     let pages = pages.iter().flatten().flatten().map(page);
     Ok(Planned {
         plan: format!("{:?} {}", request.plan, pages.collect::<String>()),
