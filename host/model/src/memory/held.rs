@@ -10,6 +10,8 @@ use super::{MemoryError, MemoryKind, MemoryLease, PageMemory};
 /// Long buffers have room in steps of so many bytes: an allocator keeps memory for each size that
 /// it gives out, and pages have thousands of sizes.
 const ROOM_BYTES: usize = 16 * 1024;
+/// A finished buffer keeps empty room of at most one part in so many of its bytes.
+const EMPTY_PARTS_MAX: usize = 8;
 
 /// Bytes together with the lease that covers them, given back on drop. Only a lease makes them
 /// ([`MemoryLease::hold`]), and it covers at least their length.
@@ -120,9 +122,12 @@ impl HeldBuffer {
         Ok(fitting.len())
     }
 
-    /// The bytes, without room for more.
+    /// The bytes. If little of their room is empty they stay where they are: without it they would
+    /// be moved.
     pub fn finish(mut self) -> Held<Bytes> {
-        self.bytes.shrink_to_fit();
+        if self.room() > self.bytes.len() / EMPTY_PARTS_MAX {
+            self.bytes.shrink_to_fit();
+        }
         self.lease.shrink_to(self.bytes.capacity());
         self.lease.hold(self.bytes.into())
     }

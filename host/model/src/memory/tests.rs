@@ -326,6 +326,22 @@ async fn a_buffer_grows_as_far_as_there_is_memory() {
 }
 
 #[tokio::test]
+async fn finished_buffers_are_moved_only_if_much_of_their_room_is_empty() {
+    let page = MemoryBudget::unlimited().share("a").page();
+    let finished = async |n_bytes: usize, room: usize| {
+        let mut buffer = HeldBuffer::new(&page, MemoryKind::PageBodies, 1 << 20);
+        buffer.reserve(room).await.expect("memory");
+        buffer.extend(&vec![1; n_bytes]).await.expect("memory");
+        let (bytes, _lease) = buffer.finish().into_parts();
+        assert_eq!(bytes.len(), n_bytes);
+        bytes.try_into_mut().expect("no clones").capacity()
+    };
+    assert_eq!(finished(120_000, 120_000).await, 131_072, "whole steps");
+    assert_eq!(finished(20_000, 120_000).await, 20_000);
+    assert_eq!(finished(10, 100).await, 10);
+}
+
+#[tokio::test]
 async fn long_buffers_have_few_sizes() {
     let page = MemoryBudget::unlimited().share("a").page();
     let capacity = async |n_bytes: usize, bytes_max: usize| {
