@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_engine::page::{self, Admission, FailedBy, PageBudget, PageRules, PaidBy};
+use trawl_engine::page::{self, Admission, FailedBy, PageBudget, PageRules, PaidBy, Produced};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, ContentHash, PageFailure, SkipReason};
 use trawl_net::egress::on_behalf_of;
@@ -61,7 +61,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     // By far the largest part of the task, which is moved several times before it runs.
     let producing = page::produce_paid(&run.context, paid_by, &plan, &admission, may_retry);
     let producing = Box::pin(producing);
-    let (page_budget, mut produced) = tokio::select! {
+    let (page_budget, produced) = tokio::select! {
         biased;
         () = run.gives_back(&gate) => return lease.skip(SkipReason::Stopped),
         produced = producing => produced,
@@ -69,14 +69,24 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     match produced.failed_by {
         Some(FailedBy::Rule(reason)) => {
             page_budget.void(reason.name());
-            return refused(lease, &leased, reason, produced.outcome).await;
+            refused(lease, &leased, reason, produced.outcome).await;
         }
         Some(FailedBy::Funds(unfunded)) if is_spent(&unfunded) => {
             lease.skip(SkipReason::Spend);
-            return out_of_funds(&run, &unfunded.error);
+            out_of_funds(&run, &unfunded.error);
         }
-        _ => {}
+        _ => charge_and_deliver(lease, paid_by, &plan, (page_budget, produced)).await,
     }
+}
+
+/// Ends the lease of a page, since its links are known, then charges and delivers it.
+async fn charge_and_deliver(
+    lease: FrontierLease,
+    paid_by: PaidBy<'_>,
+    plan: &PagePlan,
+    (page_budget, mut produced): (PageBudget<'_>, Produced),
+) {
+    let run = lease.run();
     let found = produced.outcome.discovered.take().unwrap_or_default();
     let content = compared_content(&run, &produced.outcome);
     let end = PageEnd::of(&produced.outcome, content);
@@ -85,7 +95,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     };
     note_unfunded(&run, produced.failed_by);
     let n_bytes = produced.usage.content_bytes;
-    if let Some(outcome) = settled(&run, paid_by, &plan, (page_budget, produced)).await {
+    if let Some(outcome) = settled(&run, paid_by, plan, (page_budget, produced)).await {
         deliver(undelivered, (n_bytes, content), outcome).await;
     }
 }
