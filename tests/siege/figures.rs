@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use trawl_tests::process::{n_descriptors, status};
+
 use crate::field::Field;
 use crate::innocent::Suffered;
 
@@ -65,7 +67,7 @@ impl<'a> Figures<'a> {
         let server = &self.field.server;
         let (process, folder) = (server.id().to_string(), server.world.path(""));
         let minutes = self.begun.elapsed().as_secs_f64() / 60.0;
-        let mebibytes = |name: &str| in_words(status_kib(&process, name).map(|kib| kib / 1024));
+        let mebibytes = |name: &str| in_words(status(&process, name).map(|kib| kib / 1024));
         let [answers, wrong, median, most, worst] = suffered.figures().map(|n| n.to_string());
         [
             format!("{minutes:.1}"),
@@ -134,21 +136,8 @@ fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
 }
 
 /// A number; a dash for what cannot be read, since a process has ended or may open nothing more.
-fn in_words(number: Option<u64>) -> String {
+fn in_words(number: Option<impl ToString>) -> String {
     number.map_or_else(|| "-".to_owned(), |number| number.to_string())
-}
-
-/// A number in the status of a process: KiB.
-fn status_kib(process: &str, name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
-/// Open files and sockets of a process.
-fn n_descriptors(process: &str) -> Option<u64> {
-    let open = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
-    Some(open.count() as u64)
 }
 
 /// Size of the files below a folder; links are not followed, and what cannot be read counts
@@ -189,11 +178,11 @@ mod tests {
 
     #[test]
     fn what_a_process_uses_is_read() {
-        let resident = status_kib("self", "VmRSS:").unwrap();
+        let resident = status("self", "VmRSS:").unwrap();
         assert!((1_024..1 << 30).contains(&resident), "{resident}");
-        assert!(status_kib("self", "VmHWM:").unwrap() > 1_024);
+        assert!(status("self", "VmHWM:").unwrap() > 1_024);
         assert!(n_descriptors("self").unwrap() > 2);
-        assert_eq!(status_kib("none", "VmRSS:"), None);
+        assert_eq!(status("none", "VmRSS:"), None);
         assert_eq!(in_words(n_descriptors("none")), "-");
     }
 

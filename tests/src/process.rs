@@ -180,8 +180,7 @@ impl ServerProcess {
     /// # Panics
     /// When it has ended.
     pub fn descriptors(&self) -> usize {
-        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
-        open.expect("a live process").count()
+        n_descriptors(&self.id().to_string()).expect("a live process")
     }
 
     /// The soft and the hard limit of a resource, by its name in `/proc/<id>/limits`.
@@ -200,12 +199,22 @@ impl ServerProcess {
 
     /// A number in its status.
     fn status(&self, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let status = status.expect("a live process");
-        let line = status.lines().find(|line| line.starts_with(name));
-        let number = line.and_then(|line| line.split_whitespace().nth(1));
-        number.expect("a value").parse().expect("a number")
+        status(&self.id().to_string(), name).expect("a live process with such a value")
     }
+}
+
+/// A number in the status of a process, by its id or `self`: KiB, for memory. `None` if it has
+/// ended or has no such line, or if this process can open no more files.
+pub fn status(process: &str, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Open files and sockets of a process, by its id or `self`; `None` as of [`status`].
+pub fn n_descriptors(process: &str) -> Option<usize> {
+    let open = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
+    Some(open.count())
 }
 
 impl Drop for ServerProcess {

@@ -11,7 +11,7 @@ use crate::tally::Ended;
 
 /// Name of the suite's program.
 const PROGRAM: &str = "siege";
-/// The attack that lasts as long as it is told.
+/// The attack whose length is an option.
 const LONG: &str = "everything_at_once";
 /// Servers at once: one or two are attacked, others recover, and the next ones wait for their turn.
 const SERVERS: usize = 4;

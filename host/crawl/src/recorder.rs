@@ -257,8 +257,8 @@ mod tests {
     };
 
     use super::*;
-    use crate::frontier::Lease;
     use crate::frontier::tests::{found, plan};
+    use crate::frontier::{Lease, Leased};
     use crate::job::CrawlProgress;
     use crate::webhooks::{Event, FoundPage, WebhookLimits, Webhooks};
 
@@ -322,6 +322,16 @@ mod tests {
         }
     }
 
+    /// A frontier whose seed is leased, and the seed.
+    fn leased() -> (Frontier, Leased) {
+        let mut frontier = Frontier::new(Arc::new(plan("http://a.example/")));
+        frontier.add_seeds();
+        match frontier.lease() {
+            Lease::Page(leased) => (frontier, leased),
+            _ => panic!("no page"),
+        }
+    }
+
     fn target(folder: &Path, store: &Arc<SqliteStore>) -> Target {
         let log = PageLog::continue_after(folder, ID, None).expect("a log");
         let disk = Disk::open(folder, DiskThreshold::Bytes(0)).expect("a disk");
@@ -341,11 +351,7 @@ mod tests {
     async fn another_url_of_a_page_is_skipped_in_the_store_once_the_page_is_stored() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = store(folder.path()).await;
-        let mut frontier = Frontier::new(Arc::new(plan("http://a.example/")));
-        frontier.add_seeds();
-        let Lease::Page(leased) = frontier.lease() else {
-            panic!("no page")
-        };
+        let (mut frontier, leased) = leased();
         let to = Url::parse("http://a.example/to").expect("a URL");
         assert_eq!(frontier.redirect(leased.n, &to), Ok(()));
         frontier.complete(leased.n, &found(&[]), true);
@@ -377,11 +383,7 @@ mod tests {
     async fn a_batch_that_is_retried_does_each_step_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = store(folder.path()).await;
-        let mut frontier = Frontier::new(Arc::new(plan("http://a.example/")));
-        frontier.add_seeds();
-        let Lease::Page(leased) = frontier.lease() else {
-            panic!("no page")
-        };
+        let (mut frontier, leased) = leased();
         frontier.complete(leased.n, &found(&[]), true);
         let record = record();
         let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));

@@ -34,6 +34,12 @@ pub(super) struct Joiner {
     path_end: usize,
 }
 
+/// Whether a link begins and ends with what is neither white space nor a control character, so that
+/// nothing is to be cut off. It may be so without this being known, for links of one byte.
+pub(super) fn is_trimmed(href: &str) -> bool {
+    matches!(href.as_bytes(), [first, .., last] if *first > b' ' && *last > b' ')
+}
+
 impl Joiner {
     /// For a page with this base URL and this URL of its own.
     pub(super) fn new(mut base: Url, page: &Url) -> Self {
@@ -62,9 +68,9 @@ impl Joiner {
     pub(super) fn join(&self, href: &str, out: &mut String) -> Joined {
         // As in the `url` crate: surrounding white space and control characters are not part of a
         // URL.
-        let href = match href.as_bytes() {
-            [first, .., last] if *first > b' ' && *last > b' ' => href,
-            _ => href.trim_matches(|character| character <= ' '),
+        let href = match is_trimmed(href) {
+            true => href,
+            false => href.trim_matches(|character| character <= ' '),
         };
         let href = match memchr::memchr(b'#', href.as_bytes()) {
             Some(hash) => &href[..hash],

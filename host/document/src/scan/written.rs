@@ -1,6 +1,8 @@
 //! Links by how a page writes them. Most links of a page are written many times, with other
 //! fragments or none: they are resolved once.
 
+use super::join::is_trimmed;
+
 /// Places for links; one that comes to the place of another takes it.
 const PLACES: usize = 256;
 /// Bytes of written links that are kept for a page.
@@ -52,10 +54,7 @@ impl Written {
 pub(super) fn stem(href: &str) -> Option<&str> {
     let hash = memchr::memchr(b'#', href.as_bytes());
     let stem = &href[..hash.unwrap_or(href.len())];
-    match stem.as_bytes() {
-        [first, .., last] if *first > b' ' && *last > b' ' => Some(stem),
-        _ => None,
-    }
+    is_trimmed(stem).then_some(stem)
 }
 
 /// Where a link belongs. A page that has many links for one place only resolves them again.
