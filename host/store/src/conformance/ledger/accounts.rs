@@ -31,6 +31,7 @@ pub(crate) async fn an_account_is_created_atomically(store: &dyn LedgerStore) {
     let accounts = store.accounts().await.expect("accounts");
     assert_eq!(accounts.len(), 1);
     assert_eq!(accounts[0].balance, Nanodollars(100));
+    let id = account(1).id;
     let unknown = store.revoke_key(&id, "tr_1\0", Timestamp(4)).await;
     assert!(!unknown.expect("no such key"));
     let unknown = store.set_key_budget(&id, "tr_1\0", None).await;
