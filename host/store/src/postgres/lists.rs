@@ -10,7 +10,7 @@ use sqlx::postgres::{PgRow, Postgres};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
-use super::row::{column, list_failed_to, number, signed};
+use super::row::{column, list_failed_to, number, signed, text};
 use super::{PostgresStore, records, totals};
 use crate::{
     AccountId, AccountTotals, Contact, CrawlKinds, CrawlSummary, CrawledPage, EventSummary,
@@ -252,7 +252,7 @@ pub(super) async fn contacts(
     };
     let rows = sqlx::query(sql)
         .bind(account.as_str())
-        .bind(domain)
+        .bind(domain.map(text))
         .bind(list.after[0])
         .bind(list.after[1])
         .bind(list.n_read())
@@ -267,7 +267,7 @@ pub(super) async fn contacts(
             "SELECT COUNT(*) FROM contacts WHERE account = $1 AND domain = $2",
         )
         .bind(account.as_str())
-        .bind(domain)
+        .bind(text(domain))
         .fetch_one(&mut *list.connection)
         .await
         .map_err(list_failed_to(READING))?

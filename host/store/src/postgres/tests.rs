@@ -174,7 +174,8 @@ async fn contacts_that_are_saved_at_once_are_merged_and_counted_once() {
     for save in saves.collect::<Vec<_>>() {
         save.await.expect("it ended");
     }
-    let listed = store.contacts(&account(1).id, None, PageRange::offset(9, 0));
+    let owner = account(1).id;
+    let listed = store.contacts(&owner, None, PageRange::offset(9, 0));
     let listed = listed.await.expect("a list");
     let mut n_pages: Vec<usize> = listed.rows.iter().map(|row| row.pages.len()).collect();
     n_pages.sort_unstable();
