@@ -4,7 +4,8 @@
 //! for crawls, [`OutboxStore`] for webhooks, [`ContactStore`] for pipelines. Each operation is
 //! complete in itself (a group of entries is one call and one transaction), so that a PostgreSQL
 //! database ([`postgres`]) implements the traits as well as the SQLite file ([`sqlite`]). [`Store`]
-//! is all four, and [`TotalsStore`] says what each account has stored in them; [`open()`] opens one.
+//! is all four, and [`TotalsStore`] says what each account has stored in them. [`open()`] opens a
+//! back end.
 //!
 //! The page log of a crawl ([`PageLog`]) is a file of its own in the data directory.
 
