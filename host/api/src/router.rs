@@ -71,14 +71,14 @@ pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Ro
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining));
-    let router = versioned(open_routes())
+    let router: Router = versioned(open_routes())
         .merge(account_routes)
         .merge(admin_routes)
         .fallback(move |uri: Uri| not_found(Arc::clone(&known), uri))
         .layer(layers.clone())
         .with_state(api.clone());
     // Behind the others, which they call.
-    let tool_routes = versioned(tool_routes())
+    let tool_routes: Router = versioned(tool_routes())
         .layer(Extension(mcp::Endpoints(router.clone())))
         .layer(from_fn_with_state(api.clone(), auth::require_key))
         .layer(layers)
@@ -142,7 +142,7 @@ pub(crate) fn open_paths() -> impl Iterator<Item = &'static str> {
 /// Routes that need an account key.
 #[expect(deprecated, reason = "deprecated endpoints are still served")]
 fn keyed_routes() -> Vec<Endpoint> {
-    vec![
+    let mut routes = vec![
         ("/scrape", post(scrape::scrape)),
         ("/search", post(search::search)),
         ("/links", post(links::links)),
@@ -187,6 +187,14 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/pipeline/label", post(pipelines::label)),
         ("/pipeline/filter-links", post(pipelines::filter_links)),
         ("/pipeline/crawl-text", post(pipelines::crawl_text)),
+    ];
+    routes.extend(crawl_routes());
+    routes
+}
+
+/// Routes of crawls and batches, which need an account key, too.
+fn crawl_routes() -> Vec<Endpoint> {
+    vec![
         ("/crawl", get_with_query(list::list).post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
         (

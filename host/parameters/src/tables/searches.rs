@@ -96,5 +96,5 @@ parameters! {
         "Fetches the page of each result and returns its entry in place of the result. The \
          parameters of `/scrape` say how.",
     )
-    .option(CommandOption::switch("--pages"));
+    .option(CommandOption::switch("--fetch"));
 }

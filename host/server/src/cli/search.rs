@@ -219,7 +219,7 @@ mod tests {
             "tbs": "qdr:w",
         });
         assert_eq!(json!(object(&words)), expected);
-        let with_pages = [&words[..], &["--pages"]].concat();
+        let with_pages = [&words[..], &["--fetch"]].concat();
         expected[PAGES] = true.into();
         expected["return_format"] = "markdown".into();
         assert_eq!(json!(object(&with_pages)), expected);
