@@ -1,5 +1,5 @@
-//! Parameters whose effect depends on the page: a viewport is of no use to
-//! a page that plain HTTP serves.
+//! Parameters whose effect depends on the page: a viewport is of no use to a page that plain HTTP
+//! serves.
 
 use serde_json::Value;
 
