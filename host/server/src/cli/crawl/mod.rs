@@ -78,9 +78,7 @@ async fn run_to_end(work: Work) -> anyhow::Result<()> {
             output::check_unused(args.output.as_deref(), args.dir.as_deref(), advice)?;
         }
         if earlier.is_some_and(|earlier| earlier.ended.is_none()) {
-            trawl_telemetry::say(
-                "the interrupted crawl of this URL starts over; `--resume` would continue it",
-            );
+            trawl_telemetry::say("the interrupted crawl starts over; `--resume` would continue it");
         }
     }
     state.prepare(args.resume, &cache_folder()?)?;
