@@ -197,6 +197,9 @@ def before_call(context, case, kwargs):
         remove_headers(case.headers or {}, OUTWARD + SLOW + replaced)
     # Asked for now: what was wrong with the request may have been removed with the rest.
     if case.meta is None or case.meta.generation.mode.is_positive:
+        if case.path.endswith("/batch") and isinstance(case.body, list):
+            # It is a list of pages, as `urls`.
+            case.body = PARSED["urls"]
         put_right(case.body, elsewhere(case.operation))
         put_query_right(case.query or {})
         if is_fetch:
