@@ -44,8 +44,7 @@ pub struct StatementPage {
     pub entries: Vec<Posted>,
     /// Sums by kind over the whole time window; on the first page only (`after` is 0).
     pub sums: Vec<KindSum>,
-    /// Sequence number of the newest entry of the account, in the window or not; 0 if there is
-    /// none.
+    /// Sequence number of the newest entry of the account, in the window or not; 0 for none.
     pub last: i64,
     /// Materialised balance of the account.
     pub balance: Nanodollars,

@@ -57,7 +57,7 @@ impl From<LogLine> for LineView {
     path = "/admin/logs",
     summary = "Search the log",
     description = "Returns the last lines of the server's log that contain a text, newest first; `count` says how many there are. The \
-        last 20,000 lines are in memory, without secrets, as they are written; `log_level` decides which lines there are.",
+        last 20,000 lines are in memory, without secrets, as they are written; `RUST_LOG` decides which lines there are.",
     params(LogsQuery),
     responses(
         (status = 200, description = "The lines", body = Page<LineView>),
