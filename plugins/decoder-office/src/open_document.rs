@@ -44,30 +44,17 @@ pub(crate) fn read(
     };
     let mut html = Html::new(&title, None);
     let mut decoded = Decoded::default();
-    let body = root.child("office:body");
-    let body = body.and_then(|body| body.elements().next());
+    let body = root
+        .child("office:body")
+        .and_then(|body| body.elements().next());
     match body.map(|body| (body.local_name(), body)) {
         Some(("text", body)) => writer.blocks(&mut html, body, 0)?,
         Some(("spreadsheet", body)) => {
-            let hidden = match options.hidden_sheets {
-                true => Vec::new(),
-                false => hidden_styles(&root),
-            };
+            let hidden = hidden_styles(&root, options);
             write_sheets(&mut html, body, &hidden, &mut decoded);
         }
         Some(("presentation" | "drawing", body)) => {
-            let mut count = 0;
-            for page in body.all("draw:page") {
-                count += 1;
-                if file.wants_page(count) {
-                    html.open_with("section", &[("data-page", &count.to_string())]);
-                    writer.slide(&mut html, page)?;
-                    if options.notes {
-                        writer.slide_notes(&mut html, page)?;
-                    }
-                    html.close();
-                }
-            }
+            let count = writer.slides(&mut html, body, (file, options))?;
             decoded.page_count = Some(count);
         }
         _ => {
@@ -288,6 +275,28 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes the slides that are wanted. Returns how many there are.
+    fn slides(
+        &mut self,
+        html: &mut Html,
+        body: &Element,
+        (file, options): (&File<'_>, &Options),
+    ) -> Result<u32, Failure> {
+        let mut count = 0;
+        for page in body.all("draw:page") {
+            count += 1;
+            if file.wants_page(count) {
+                html.open_with("section", &[("data-page", &count.to_string())]);
+                self.slide(html, page)?;
+                if options.notes {
+                    self.slide_notes(html, page)?;
+                }
+                html.close();
+            }
+        }
+        Ok(count)
+    }
+
     /// Writes the notes of a slide, if it has some.
     fn slide_notes(&mut self, html: &mut Html, page: &Element) -> Result<(), Failure> {
         let Some(notes) = page.child("presentation:notes") else {
@@ -444,8 +453,11 @@ fn cells(row: &Element) -> Vec<Cell<'_>> {
     cells
 }
 
-/// The styles of tables that are not displayed.
-fn hidden_styles(root: &Element) -> Vec<&str> {
+/// The styles of tables that are left out: those that are not displayed, unless they are wanted.
+fn hidden_styles<'a>(root: &'a Element, options: &Options) -> Vec<&'a str> {
+    if options.hidden_sheets {
+        return Vec::new();
+    }
     let styles = root.child("office:automatic-styles");
     let styles = styles.into_iter().flat_map(Element::elements);
     let hidden = styles.filter(|style| {
