@@ -50,12 +50,15 @@ pub(crate) fn read(
     match body.map(|body| (body.local_name(), body)) {
         Some(("text", body)) => writer.blocks(&mut html, body, 0)?,
         Some(("spreadsheet", body)) => {
-            let hidden = hidden_styles(&root, options);
-            write_sheets(&mut html, body, &hidden, &mut decoded);
+            write_sheets(
+                &mut html,
+                body,
+                &hidden_styles(&root, options),
+                &mut decoded,
+            );
         }
         Some(("presentation" | "drawing", body)) => {
-            let count = writer.slides(&mut html, body, (file, options))?;
-            decoded.page_count = Some(count);
+            decoded.page_count = Some(writer.slides(&mut html, body, (file, options))?);
         }
         _ => {
             let reason = "it is no text, spreadsheet or presentation".to_owned();
