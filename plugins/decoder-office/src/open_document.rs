@@ -44,18 +44,13 @@ pub(crate) fn read(
     };
     let mut html = Html::new(&title, None);
     let mut decoded = Decoded::default();
-    let body = root
-        .child("office:body")
-        .and_then(|body| body.elements().next());
+    let body = root.child("office:body");
+    let body = body.and_then(|body| body.elements().next());
     match body.map(|body| (body.local_name(), body)) {
         Some(("text", body)) => writer.blocks(&mut html, body, 0)?,
         Some(("spreadsheet", body)) => {
-            write_sheets(
-                &mut html,
-                body,
-                &hidden_styles(&root, options),
-                &mut decoded,
-            );
+            let hidden = hidden_styles(&root, options);
+            write_sheets(&mut html, body, &hidden, &mut decoded);
         }
         Some(("presentation" | "drawing", body)) => {
             decoded.page_count = Some(writer.slides(&mut html, body, (file, options))?);
