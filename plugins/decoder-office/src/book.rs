@@ -41,12 +41,9 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
         .collect();
     let metadata = child("metadata");
     let all = |name: &str| -> Vec<String> {
-        let texts = metadata
-            .into_iter()
-            .flat_map(|it| it.all(name))
-            .map(Element::text);
-        texts
-            .map(|text| text.trim().to_owned())
+        let elements = metadata.into_iter().flat_map(|it| it.all(name));
+        elements
+            .map(|it| it.text().trim().to_owned())
             .filter(|text| !text.is_empty())
             .collect()
     };
@@ -54,7 +51,6 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
     let title = first("dc:title").unwrap_or_default();
     let language = first("dc:language");
     let mut html = Html::new(&title, language.as_deref());
-    let mut n_left_out = 0;
     if file.pages.is_empty()
         && let Some(path) = contents_path(&items, child("spine"))
     {
@@ -62,6 +58,29 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
         let entries = root.as_ref().map(contents::entries).unwrap_or_default();
         contents::write(&mut html, &entries);
     }
+    let n_left_out = write_chapters(&mut html, package, file, &chapters)?;
+    let mut decoded = Decoded::new(html.finish())
+        .with("title", title)
+        .with("authors", all("dc:creator"))
+        .with("language", language)
+        .with("description", first("dc:description"))
+        .with("published", first("dc:date"))
+        .with("publisher", first("dc:publisher"));
+    decoded.page_count = u32::try_from(chapters.len()).ok();
+    Ok(match n_left_out {
+        0 => decoded,
+        count => decoded.warn(format!("{count} chapters are missing or left out")),
+    })
+}
+
+/// Writes the chapters that are wanted. Returns how many are missing or left out.
+fn write_chapters(
+    html: &mut Html,
+    package: &mut Package<'_>,
+    file: &File<'_>,
+    chapters: &[String],
+) -> Result<usize, Failure> {
+    let mut n_left_out = 0;
     for (index, chapter) in chapters.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         if !file.wants_page(number) {
@@ -78,18 +97,7 @@ pub(crate) fn read(package: &mut Package<'_>, file: &File<'_>) -> Result<Decoded
         html.open_with("section", &[("data-page", &number.to_string())]);
         html.markup(body(&text)).close();
     }
-    let mut decoded = Decoded::new(html.finish())
-        .with("title", title)
-        .with("authors", all("dc:creator"))
-        .with("language", language)
-        .with("description", first("dc:description"))
-        .with("published", first("dc:date"))
-        .with("publisher", first("dc:publisher"));
-    decoded.page_count = u32::try_from(chapters.len()).ok();
-    Ok(match n_left_out {
-        0 => decoded,
-        count => decoded.warn(format!("{count} chapters are missing or left out")),
-    })
+    Ok(n_left_out)
 }
 
 /// The path of the table of contents: of a page with that property, else what the spine names.

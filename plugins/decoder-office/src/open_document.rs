@@ -49,26 +49,11 @@ pub(crate) fn read(
     match body.map(|body| (body.local_name(), body)) {
         Some(("text", body)) => writer.blocks(&mut html, body, 0)?,
         Some(("spreadsheet", body)) => {
-            let hidden = match options.hidden_sheets {
-                true => Vec::new(),
-                false => hidden_styles(&root),
-            };
+            let hidden = hidden_styles(&root, options);
             write_sheets(&mut html, body, &hidden, &mut decoded);
         }
         Some(("presentation" | "drawing", body)) => {
-            let mut count = 0;
-            for page in body.all("draw:page") {
-                count += 1;
-                if file.wants_page(count) {
-                    html.open_with("section", &[("data-page", &count.to_string())]);
-                    writer.slide(&mut html, page)?;
-                    if options.notes {
-                        writer.slide_notes(&mut html, page)?;
-                    }
-                    html.close();
-                }
-            }
-            decoded.page_count = Some(count);
+            decoded.page_count = Some(writer.slides(&mut html, body, (file, options))?);
         }
         _ => {
             let reason = "it is no text, spreadsheet or presentation".to_owned();
@@ -288,6 +273,28 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes the slides that are wanted. Returns how many there are.
+    fn slides(
+        &mut self,
+        html: &mut Html,
+        body: &Element,
+        (file, options): (&File<'_>, &Options),
+    ) -> Result<u32, Failure> {
+        let mut count = 0;
+        for page in body.all("draw:page") {
+            count += 1;
+            if file.wants_page(count) {
+                html.open_with("section", &[("data-page", &count.to_string())]);
+                self.slide(html, page)?;
+                if options.notes {
+                    self.slide_notes(html, page)?;
+                }
+                html.close();
+            }
+        }
+        Ok(count)
+    }
+
     /// Writes the notes of a slide, if it has some.
     fn slide_notes(&mut self, html: &mut Html, page: &Element) -> Result<(), Failure> {
         let Some(notes) = page.child("presentation:notes") else {
@@ -444,8 +451,11 @@ fn cells(row: &Element) -> Vec<Cell<'_>> {
     cells
 }
 
-/// The styles of tables that are not displayed.
-fn hidden_styles(root: &Element) -> Vec<&str> {
+/// The styles of tables that are left out: those that are not displayed, unless they are wanted.
+fn hidden_styles<'a>(root: &'a Element, options: &Options) -> Vec<&'a str> {
+    if options.hidden_sheets {
+        return Vec::new();
+    }
     let styles = root.child("office:automatic-styles");
     let styles = styles.into_iter().flat_map(Element::elements);
     let hidden = styles.filter(|style| {

@@ -18,24 +18,7 @@ pub(crate) fn read(
     options: &Options,
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
-    let target = |kind: &str| {
-        let mut all = relations.values().filter(|relation| relation.kind == kind);
-        all.next().map(|relation| relation.target.clone())
-    };
-    let book = Book {
-        texts: match target("sharedStrings") {
-            Some(name) => texts(package.xml_if_any(&name)?.as_ref()),
-            None => Vec::new(),
-        },
-        formats: match target("styles") {
-            Some(name) => formats(package.xml_if_any(&name)?.as_ref()),
-            None => Vec::new(),
-        },
-        is_1904: root
-            .child("workbookPr")
-            .and_then(|it| it.attribute("date1904"))
-            .is_some_and(|it| matches!(it, "1" | "true")),
-    };
+    let book = Book::read(package, root, &relations)?;
     let title = package.title()?;
     let mut html = Html::new(&title, None);
     let (mut room, mut n_left_out) = (CELLS_MAX, 0);
@@ -83,6 +66,32 @@ struct Book {
 }
 
 impl Book {
+    /// Reads what its sheets refer to.
+    fn read(
+        package: &mut Package<'_>,
+        root: &Element,
+        relations: &HashMap<String, Relation>,
+    ) -> Result<Self, Failure> {
+        let target = |kind: &str| {
+            let mut all = relations.values().filter(|relation| relation.kind == kind);
+            all.next().map(|relation| relation.target.clone())
+        };
+        Ok(Self {
+            texts: match target("sharedStrings") {
+                Some(name) => texts(package.xml_if_any(&name)?.as_ref()),
+                None => Vec::new(),
+            },
+            formats: match target("styles") {
+                Some(name) => formats(package.xml_if_any(&name)?.as_ref()),
+                None => Vec::new(),
+            },
+            is_1904: root
+                .child("workbookPr")
+                .and_then(|it| it.attribute("date1904"))
+                .is_some_and(|it| matches!(it, "1" | "true")),
+        })
+    }
+
     fn sheet(&self, name: &str, root: &Element, relations: &HashMap<String, Relation>) -> Sheet {
         let mut sheet = Sheet {
             name: name.to_owned(),
