@@ -215,7 +215,7 @@ fn narrow_queries(described: &mut Value) {
         let name = parameter["name"].as_str().unwrap_or_default().to_owned();
         let schema = &mut parameter["schema"];
         match name.as_str() {
-            "limit" | "page" => schema["minimum"] = 1.into(),
+            "limit" | "page" | "minutes" => schema["minimum"] = 1.into(),
             "from" | "to" => schema["pattern"] = TIME.into(),
             "cursor" if schema["type"] == "string" && schema["pattern"].is_null() => {
                 schema["pattern"] = CURSOR.into();
