@@ -163,7 +163,7 @@ async fn blobs_in_the_shared_process_cost_no_other_page() {
     let wait = |milliseconds: u32| json!({"wait_for": milliseconds, "request_timeout": 40});
     let innocent = stage.page("/innocent", "<p>innocent");
     let (entry, (status, reason)) = tokio::join!(
-        stage.rendered(&innocent, wait(8_000)),
+        stage.rendered(&innocent, wait(14_000)),
         stage.app.failure(request(&blobs, wait(12_000)))
     );
     assert!(content(&entry).contains("innocent"), "{entry}");
