@@ -425,7 +425,7 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
         cost: Nanodollars(3),
         at: Some(Timestamp(100)),
     };
-    assert_eq!(failed.rows, [expected.clone()]);
+    assert_eq!(failed.rows, std::slice::from_ref(&expected));
     let log = store.crawl_log("c1", 1, 1).await.expect("one");
     let logged = LoggedPage {
         page: expected,

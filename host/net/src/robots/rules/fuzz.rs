@@ -122,7 +122,7 @@ fn group(text: &[u8]) -> Vec<Rule> {
                     own.get_or_insert_default().extend(one.rules);
                 }
             }
-            Line::CrawlDelay(_) | Line::Sitemap(_) => {}
+            Line::CrawlDelay(_) | Line::Sitemap(_) | Line::License(_) | Line::Usage(_, _) => {}
         }
     }
     own.unwrap_or(default)
