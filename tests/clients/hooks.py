@@ -5,6 +5,7 @@ are to be accepted, what no schema can say is put right: texts that a parser rea
 that go together. What is wrong with a request that is to be refused stays wrong.
 """
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -126,7 +127,7 @@ def put_right(part, foreign, is_page=False):
         part["base64"] = "YQ=="
     for key, value in (PARSED | TOGETHER).items():
         if part.get(key) is not None:
-            part[key] = value
+            part[key] = copy.deepcopy(value)
     put_right(part.get("data"), set(), is_page=True)
 
 
@@ -199,8 +200,9 @@ def before_call(context, case, kwargs):
     if case.meta is None or case.meta.generation.mode.is_positive:
         if case.path.endswith("/batch") and isinstance(case.body, list):
             # It is a list of pages, as `urls`.
-            case.body = PARSED["urls"]
-        put_right(case.body, elsewhere(case.operation))
+            case.body = copy.deepcopy(PARSED["urls"])
+        else:
+            put_right(case.body, elsewhere(case.operation))
         put_query_right(case.query or {})
         if is_fetch:
             put_headers_right(case.headers or {})

@@ -318,7 +318,9 @@
       });
       box = place();
       if (!box) return [];
-      if (Math.abs(box.x - before.x) > 1 || Math.abs(box.y - before.y) > 1) return "it moves";
+      // Until the first frame of an animation is shown, nothing has moved.
+      const begins = element.ownerDocument.getAnimations().some((animation) => animation.pending && animation.effect?.target?.contains(element));
+      if (begins || Math.abs(box.x - before.x) > 1 || Math.abs(box.y - before.y) > 1) return "it moves";
       // The part of the box that is in the window.
       const view = element.ownerDocument.defaultView;
       const left = Math.max(box.left, 0), right = Math.min(box.right, view.innerWidth), top = Math.max(box.top, 0), bottom = Math.min(box.bottom, view.innerHeight);

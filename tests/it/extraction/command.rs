@@ -125,6 +125,11 @@ fn a_file_that_is_not_text_is_decoded_or_refused() {
         (
             "dot.png",
             &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..],
+            Err("it may be cut off"),
+        ),
+        (
+            "program",
+            &b"\x7fELF\x02\x01\x01\0\0\0"[..],
             Err("ask for `bytes`"),
         ),
     ] {
