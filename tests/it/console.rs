@@ -240,8 +240,10 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
                  return [location.hash, program()];",
             ),
             evaluate(
-                "location.hash = location.hash.replace('%2Fscrape', '%2Fscrape&v=cost'); \
-                 await until(() => document.querySelector('.parameter[data-name=max_size] input')?.value === '77'); \
+                // The form of before has the same value until the link's is drawn.
+                "const form = () => document.querySelector('form.request'); const before = form(); \
+                 location.hash = location.hash.replace('%2Fscrape', '%2Fscrape&v=cost'); \
+                 await until(() => form() !== null && form() !== before); \
                  const value = (name, kind) => document.querySelector(`.parameter[data-name=${name}] ${kind}`).value; \
                  return [value('max_size', 'input'), value('headers', 'textarea')];",
             ),
@@ -271,6 +273,16 @@ async fn odd_names_and_values_are_taken_as_they_are() {
                 "const { withoutSecrets } = await import(`${location.origin}/console/pages/playground.js`); \
                  const url = ['http://u:p@ss@a.test/x', 'u:p@a.test', 'https://a.test/@u?c=d@e', 'https://a.test, https://u:p@b.test/']; \
                  return withoutSecrets({ url, data: [{ url: url[0], html: '//u@v' }], cookies: 'c' }, new Set(['cookies']));",
+            ),
+            evaluate(
+                "const { withoutSecrets } = await import(`${location.origin}/console/pages/playground.js`); \
+                 const names = ['Authorization', 'PROXY-AUTHORIZATION', 'Cookie', 'x-api-key', 'apiKey', 'APIKEY', 'password', 'proxyPassword', \
+                   'passwd', 'webhook_secret', 'clientSecret', 'access_token', 'sessionId', 'credentials', 'sig']; \
+                 const members = Object.fromEntries(names.map((name) => [name, 's3cret'])); \
+                 return withoutSecrets({ ...members, headers: members, custom_headers: members, router: {}, webhook: {}, webhooks: {}, \
+                   format_options: { markdown: { ...members, max_tokens: 9, author: 'a' }, list: [members] }, return_headers: true, \
+                   url: 'https://a.test/?page=1&api_key=s3cret&Token=s3cret#access_token=s3cret', proxy: 'u:s3cret@p.test:1', \
+                   prompt: 'of http://u:s3cret@a.test/ at me@a.test', whitelist: ['/@me', '[?]key=1'] }, new Set());",
             ),
             evaluate(
                 "const { contentsOf } = await import(`${location.origin}/console/answer.js`); \
@@ -307,18 +319,24 @@ async fn odd_names_and_values_are_taken_as_they_are() {
         "data": [{"url": "http://a.test/x", "html": "//u@v"}],
     });
     assert_eq!(results[0], link);
-    assert_eq!(results[1], json!(["constructor", "raw"]));
+    let open = json!({
+        "format_options": {"markdown": {"max_tokens": 9, "author": "a"}, "list": [{}]}, "return_headers": true,
+        "url": "https://a.test/?page=1&api_key=&Token=#access_token=", "proxy": "p.test:1",
+        "prompt": "of http://a.test/ at me@a.test", "whitelist": ["/@me", "[?]key=1"],
+    });
+    assert_eq!(results[1], open);
+    assert_eq!(results[2], json!(["constructor", "raw"]));
     let secrets = json!({
         "headers": {"x.token": "headers.x.token"},
         "router": {"credentials": {"A": "router.credentials.A"}, "token": "router.token"},
         "cookies": "cookies",
     });
-    assert_eq!(results[2], secrets);
+    assert_eq!(results[3], secrets);
     let amounts = json!(["$0.00", "$0.5", "−$0.00012", "$0.000000001", "$12.00"]);
-    assert_eq!(results[3], amounts);
-    assert_eq!(results[4], "b");
-    assert_eq!(results[5], "/transform");
-    assert_eq!(results[6], "endpoint");
+    assert_eq!(results[4], amounts);
+    assert_eq!(results[5], "b");
+    assert_eq!(results[6], "/transform");
+    assert_eq!(results[7], "endpoint");
     stage.close().await;
 }
 

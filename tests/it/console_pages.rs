@@ -163,6 +163,8 @@ async fn an_owner_sees_what_was_spent_and_manages_keys() {
         )),
         step(
             "open('Keys', '=1+1'); await until(() => document.querySelector('dialog')); press('Revoke'); \
+             const asked = () => [...document.querySelectorAll('dialog button')].some((one) => one.textContent === 'Revoke it'); \
+             await until(asked); press('Revoke it'); \
              return await has('1 active key.');",
         ),
         step(

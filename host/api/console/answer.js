@@ -147,7 +147,7 @@ function costView(costs) {
   const head = h("tr", {}, ["Part", "Cost"].map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "colgroup", colspan: 2 }, "Share"));
   return [
     h("table", { class: "costs" }, h("thead", {}, head), h("tbody", {}, rows, sum)),
-    h("p", { class: "note" }, `${count(total > 0 ? Math.floor(1 / total) : 0)} such pages cost a dollar.`),
+    total > 0 && h("p", { class: "note" }, `${count(Math.floor(1 / total))} such pages cost a dollar.`),
     vendor && h("p", {}, `Served by ${vendor.provider} on ${vendor.route} after ${vendor.attempts} attempts; it charged ${dollars(vendor.vendor_cost)}.`),
   ];
 }

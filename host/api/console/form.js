@@ -126,6 +126,9 @@ function documentControl(about, onchange) {
       const { html: own = "", url: address = "", ...rest } = firstPage(text);
       html.value = own;
       url.value = address;
+      // The same file can be chosen again.
+      file.value = "";
+      said.textContent = "";
       sent = rest;
     },
   };
@@ -150,7 +153,9 @@ function isFound(parameter, words) {
 export function form(parameters, values, formats, onchange) {
   const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   const sorted = [...parameters].sort((a, b) => place(a) - place(b));
-  const rows = sorted.map((parameter) => row(parameter, values[parameter.name], formats, changed));
+  // A link of others may have another name of a parameter.
+  const given = ({ name, aliases }) => [name, ...aliases].map((one) => values[one]).find((value) => value !== undefined);
+  const rows = sorted.map((parameter) => row(parameter, given(parameter), formats, changed));
   const search = h("input", { type: "search", placeholder: "Find a parameter ( / )", "aria-label": "Find a parameter", spellcheck: "false", oninput: filter });
   const onlySet = h("input", { type: "checkbox", onchange: filter });
   const none = empty("No parameter has these words.");

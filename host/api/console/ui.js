@@ -152,10 +152,10 @@ export function download(name, media_type, content) {
  */
 export function tabs(label, views, chosen, onchoose = () => undefined) {
   const made = new Map();
-  const panel = h("div", { role: "tabpanel", tabindex: 0 });
+  const panel = h("div", { role: "tabpanel", id: newId("panel"), tabindex: 0 });
   const buttons = views.map((view) => {
     const id = newId("tab");
-    return h("button", { type: "button", role: "tab", id, "data-view": view.name, onclick: () => choose(view, true) }, view.label);
+    return h("button", { type: "button", role: "tab", id, "aria-controls": panel.id, "data-view": view.name, onclick: () => choose(view, true) }, view.label);
   });
   function choose(view, isPersons) {
     if (!made.has(view.name)) made.set(view.name, h("div", {}, view.make()));
@@ -197,13 +197,16 @@ function redraw(box, body, rows) {
  * A table of any number of rows, of which only those in view are in the document. `columns` are
  * `{label, cell, width, isNumber}`: `cell(row)` returns a text or a node, `width` is a CSS track
  * (`1fr`, `8rem`). Options: `label` for readers, `height` of the box in CSS pixels, `onopen(row)` for
- * a click or Enter on a row, `nothing`: the sentence of an empty table.
+ * a click or Enter on a row, which the arrow keys choose, `nothing`: the sentence of an empty table.
  *
  * Returns `{element, set(rows)}`; `set` keeps the position.
  */
 export function table(columns, { label, height = 480, onopen, nothing = "No rows." } = {}) {
   let rows = [];
   let current = 0;
+  const id = newId("table");
+  // Readers pass arrow keys on to a grid, and say which row is the active one.
+  const [role, cellRole] = onopen ? ["grid", "gridcell"] : ["table", "cell"];
   const tracks = columns.map((column) => column.width ?? "1fr").join(" ");
   const line = (properties, cells) => {
     const element = h("div", { role: "row", ...properties }, cells);
@@ -213,7 +216,7 @@ export function table(columns, { label, height = 480, onopen, nothing = "No rows
   const head = line({ class: "head" }, columns.map((column) =>
     h("div", { role: "columnheader", class: column.isNumber ? "number" : null }, column.label)));
   const body = h("div", { class: "rows", role: "rowgroup" });
-  const box = h("div", { class: "table", role: "table", tabindex: 0, "aria-label": label, onscroll: () => draw(), onkeydown: keyed },
+  const box = h("div", { class: "table", role, tabindex: 0, "aria-label": label, onscroll: () => draw(), onkeydown: keyed },
     h("div", { role: "rowgroup", class: "heads" }, head), body);
   box.style.maxHeight = `${height}px`;
 
@@ -223,18 +226,29 @@ export function table(columns, { label, height = 480, onopen, nothing = "No rows
     body.style.height = `${rows.length * ROW}px`;
     box.setAttribute("aria-rowcount", String(rows.length + 1));
     if (rows.length === 0) {
-      body.replaceChildren(line({ class: "none" }, h("div", { role: "cell" }, nothing)));
+      box.removeAttribute("aria-activedescendant");
+      body.replaceChildren(line({ class: "none" }, h("div", { role: cellRole }, nothing)));
       body.style.height = `${ROW}px`;
       return;
     }
     redraw(box, body, rows.slice(from, to).map((row, offset) => drawn(row, from + offset)));
+    if (onopen) mark();
+  }
+  /** Shows which row is the current one, if it is in view. */
+  function mark() {
+    body.querySelector(".current")?.classList.remove("current");
+    const row = body.querySelector(`[aria-rowindex="${current + 2}"]`);
+    row?.classList.add("current");
+    if (row) box.setAttribute("aria-activedescendant", row.id);
+    else box.removeAttribute("aria-activedescendant");
   }
   function drawn(row, at) {
-    const cells = columns.map((column) => h("div", { role: "cell", class: column.isNumber ? "number" : null }, column.cell(row)));
-    const element = line({ "aria-rowindex": at + 2, class: onopen && at === current ? "current" : null }, cells);
+    const cells = columns.map((column) => h("div", { role: cellRole, class: column.isNumber ? "number" : null }, column.cell(row)));
+    const element = line({ "aria-rowindex": at + 2, id: `${id}-${at}` }, cells);
     element.style.top = `${at * ROW}px`;
     if (onopen) element.addEventListener("click", () => {
       current = at;
+      mark();
       onopen(row);
     });
     return element;

@@ -77,6 +77,11 @@ export function poll(work, milliseconds) {
   };
 }
 
+/** Shows that a repeated look failed. The same failure is not drawn, and so not read out, again and again. */
+export function failing(container, sentence, again) {
+  if (container.querySelector(":scope > .failed > p")?.textContent !== sentence) container.replaceChildren(failed(sentence, again));
+}
+
 /** What a page shows without the key it needs. */
 export const needsKey = (context, sentence) =>
   empty(sentence, h("button", { type: "button", class: "primary", onclick: () => context.askKey() }, "Add key"));
@@ -96,18 +101,22 @@ export function choice({ label, options, value, ...attributes }) {
   return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input) };
 }
 
+/** A note about a field, with an id. */
+const noted = (id, help) => help && h("small", { id: `${id}-help` }, help);
+const describedBy = (id, help) => (help ? { "aria-describedby": `${id}-help` } : {});
+
 /** A box to tick with its label: `{element, input}`. */
 export function tick({ label, help, checked = false, ...attributes }) {
   const id = newId("tick");
-  const input = h("input", { id, type: "checkbox", checked, ...attributes });
-  return { input, element: h("div", { class: "tick" }, input, h("label", { for: id }, label), help && h("small", {}, help)) };
+  const input = h("input", { id, type: "checkbox", checked, ...describedBy(id, help), ...attributes });
+  return { input, element: h("div", { class: "tick" }, input, h("label", { for: id }, label), noted(id, help)) };
 }
 
 /** A text of several lines with its label: `{element, input}`. */
 export function area({ label, help, ...attributes }) {
   const id = newId("area");
-  const input = h("textarea", { id, spellcheck: "false", rows: 3, ...attributes });
-  return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input, help && h("small", {}, help)) };
+  const input = h("textarea", { id, spellcheck: "false", rows: 3, ...describedBy(id, help), ...attributes });
+  return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input, noted(id, help)) };
 }
 
 /** Calls `act` once a person has stopped typing. */
@@ -123,6 +132,7 @@ export function settled(act, milliseconds = 150) {
 export function worker(label, act, attributes = {}) {
   const said = h("span", { class: "bad", role: "alert" });
   const button = h("button", { type: "button", ...attributes, onclick: async () => {
+    const hadFocus = document.activeElement === button;
     button.disabled = true;
     said.textContent = "";
     try {
@@ -131,6 +141,8 @@ export function worker(label, act, attributes = {}) {
       said.textContent = ` ${error.message}`;
     }
     button.disabled = false;
+    // A button that is disabled loses the focus, and a dialog cannot give it back.
+    if (hadFocus && document.activeElement === document.body) button.focus();
   } }, label);
   return [button, said];
 }

@@ -41,7 +41,7 @@ export function hostsView(context, path, from) {
     const all = others === null ? hosts : [...hosts, others];
     const one = h("section", { "aria-live": "polite" });
     const search = field({ label: "Search in hosts and reasons", type: "search" });
-    const rows = table(COLUMNS, { label: "Usage by host", height: 360, nothing: "No pages in this period.",
+    const rows = table(COLUMNS, { label: "Usage by host", height: 360, nothing: "No such hosts in this period.",
       onopen: (host) => one.replaceChildren(...shownHost(context, path, host)) });
     const draw = () => {
       const wanted = search.input.value.trim().toLowerCase();

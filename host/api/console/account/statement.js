@@ -59,7 +59,10 @@ export function statementView(context, path) {
       } while (cursor !== "" && entries.length < ENTRIES_MAX);
       draw();
     } catch (error) {
-      if (mine === latest) wrong.replaceChildren(failed(error.message, look));
+      if (mine !== latest) return;
+      draw();
+      said.textContent = "";
+      wrong.replaceChildren(failed(error.message, look));
     }
   }
   search.input.addEventListener("input", settled(draw));

@@ -58,16 +58,23 @@ export function show(container, context) {
     } catch (error) {
       body.hidden = true;
       said.textContent = "";
-      other.replaceChildren(failed(error.message, look));
+      other.replaceChildren(failed(error.message, follow));
       return false;
     }
     return true;
   }
-  let last = 0;
-  return poll(async () => {
-    const wait = crawls.every(isOver) ? LATER : SOON;
-    if (Date.now() - last < wait && last !== 0) return true;
-    last = Date.now();
-    return look();
-  }, SOON);
+  let stop = () => undefined;
+  // A look that failed ends it; trying again goes on.
+  function follow() {
+    let last = 0;
+    stop();
+    stop = poll(async () => {
+      const wait = crawls.every(isOver) ? LATER : SOON;
+      if (Date.now() - last < wait && last !== 0) return true;
+      last = Date.now();
+      return look();
+    }, SOON);
+  }
+  follow();
+  return () => stop();
 }

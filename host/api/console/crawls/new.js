@@ -93,7 +93,7 @@ export function show(container, context) {
     const begun = (await ask(context, "POST", "/crawl", { ...request(), run_in_background: true })).json;
     const { id } = Array.isArray(begun) ? begun[0] : begun;
     context.open("crawls", { id });
-  }, { class: "primary" });
+  }, { class: "primary", type: "submit" });
   const looks = worker("Preview the links of the seed", async () => {
     const asked = request();
     fill(shownScope(await scope(context, asked), asked));
@@ -103,10 +103,8 @@ export function show(container, context) {
   container.append(
     h("h1", {}, "New crawl"),
     h("div", { class: "columns" },
-      h("form", { onsubmit: (event) => {
-        event.preventDefault();
-        begin[0].click();
-      } },
+      // Enter in a field clicks the button that submits, which does the work.
+      h("form", { onsubmit: (event) => event.preventDefault() },
         h("div", { class: "fields" }, basic),
         h("details", {}, h("summary", {}, "More"), h("div", { class: "fields" }, more)),
         h("div", { class: "buttons" }, begin, looks, maps),

@@ -1,7 +1,8 @@
 // Health now, and metrics of the last day as curves.
 
-import { bytes, count, curve, duration, failed, h, loading } from "../ui.js";
-import { choice, facts, poll, read, share, withQuery, words } from "../views.js";
+import { failure } from "../api.js";
+import { bytes, count, curve, duration, empty, h, loading } from "../ui.js";
+import { choice, facts, failing, poll, read, share, withQuery, words } from "../views.js";
 
 /** Milliseconds between two looks at the health, and at the metrics. */
 const [SOON, LATER] = [5_000, 60_000];
@@ -72,11 +73,12 @@ function seriesOf({ times, series }, { metrics, draw }) {
 }
 
 function shownHistory(history) {
-  return CURVES.map((one) => {
+  const curves = CURVES.map((one) => {
     const series = seriesOf(history, one).filter((made) => made.points.length > 0);
     // What has never happened has no curve yet.
     return series.length === 0 ? null : curve(one.title, series, one.unit);
   }).filter(Boolean);
+  return curves.length > 0 ? curves : [empty("No values yet: they are sampled once a minute.")];
 }
 
 const well = (isWell, text) => h("span", { class: isWell ? "good" : "bad" }, text);
@@ -109,9 +111,11 @@ export function overview(context, onleave) {
   const [now, past] = [h("div", {}, loading()), h("div", { class: "curves" }, loading())];
   const hours = choice({ label: "Curves of the last", options: [["60", "hour"], ["360", "6 hours"], ["1440", "day"]], value: "60" });
   onleave(poll(async () => {
-    const { json, status } = await context.api("GET", "/health");
+    const response = await context.api("GET", "/health");
+    const { json } = response;
     // A server that is not well answers 503, and says why.
-    now.replaceChildren(...(json?.engines ? shownHealth(json) : [failed(`${status}: ${json?.error ?? json?.status ?? "the health is not known"}`)]));
+    if (json?.engines) now.replaceChildren(...shownHealth(json));
+    else failing(now, failure(response));
     return true;
   }, SOON));
   let latest = 0;
@@ -121,12 +125,12 @@ export function overview(context, onleave) {
       const history = await read(context, withQuery("/admin/history", { minutes: hours.input.value }));
       if (mine === latest) past.replaceChildren(...shownHistory(history));
     } catch (error) {
-      if (mine === latest) past.replaceChildren(failed(error.message, look));
+      if (mine === latest) failing(past, error.message, look);
     }
     return true;
   };
   onleave(poll(look, LATER));
   hours.input.addEventListener("input", look);
-  return [now, h("h2", {}, "The last day"), hours.element,
+  return [now, h("h2", {}, "Over time"), hours.element,
     h("p", { class: "note" }, "Sampled once a minute, in the server's memory since its start."), past];
 }

@@ -2,7 +2,7 @@
 // the last reload failed.
 
 import { bytes, count, duration, failed, field, h, loading, table, time } from "../ui.js";
-import { facts, many, poll, read, settled, share } from "../views.js";
+import { facts, failing, many, poll, read, settled, share } from "../views.js";
 
 /** Milliseconds between two looks: a plugin author waits for his reload. */
 const PERIOD = 3_000;
@@ -53,7 +53,7 @@ export function pluginsView(context, onleave) {
   const top = h("div", {}, loading());
   const one = h("section", { "aria-label": "The plugin" });
   const search = field({ label: "Search", type: "search" });
-  let [plugins, opened] = [[], null];
+  let [plugins, opened, said] = [[], null, ""];
   const rows = table(COLUMNS, { label: "Plugins", height: 480, nothing: "No such plugins.", onopen: (plugin) => {
     opened = plugin;
     one.replaceChildren(...shownPlugin(plugin));
@@ -70,10 +70,13 @@ export function pluginsView(context, onleave) {
       plugins = found.plugins;
       draw();
       const error = found.last_error;
-      top.replaceChildren(
+      // Drawn anew only if it changed: a reader reads a failure out each time.
+      const text = JSON.stringify([found.generation, plugins.length, error]);
+      if (text !== said) top.replaceChildren(
         h("p", { class: "note" }, `Generation ${count(found.generation)}, ${many(plugins.length, "plugin")}. Numbers begin anew with each generation.`),
         error ? failed(`The last reload failed (${time(error.time)}), so the plugins before it stay: ${error.reason}`) : "",
       );
+      said = text;
       const now = opened && plugins.find((plugin) => same(plugin, opened));
       // Drawn anew only if it changed: a person may be reading it.
       if (now && JSON.stringify(now) !== JSON.stringify(opened)) {
@@ -81,7 +84,8 @@ export function pluginsView(context, onleave) {
         one.replaceChildren(...shownPlugin(now));
       }
     } catch (error) {
-      top.replaceChildren(failed(error.message, look));
+      said = "";
+      failing(top, error.message, look);
     }
     return true;
   };

@@ -30,22 +30,45 @@ const ENDPOINTS = {
   "/transform": { data: [{ html: "<h1>Hello</h1>\n<p>Paste a page here.</p>", url: "https://example.com/" }], return_format: ["markdown", "text", "raw"] },
 };
 
+/** Parameters that no link holds, whatever the interface says. URLs of webhooks are often secrets of their receivers. */
+const SECRETS = new Set([
+  "headers", "cookies", "router", "webhooks", "webhook", "automation_scripts", "execution_scripts", "evaluate_on_new_document",
+]);
+/** Names of members and of query parameters whose values are secrets, with a `_` before each capital. */
+const SECRET =
+  /(?:authorization|bearer|cookies?|credentials?|headers|jwt|key|passphrase|passw(?:or)?d|pwd|secrets?|session[-_.]?id|signature|tokens?)$|(?:^|[^a-z])(?:auth|pass|pw|session|sid|sig)$/i;
 /** Parameters with URLs: texts, lists of them, or objects with a `url`. */
-const URLS = new Set(["url", "data", "sitemaps", "sitemap_path"]);
+const URLS = new Set(["url", "data", "sitemaps", "sitemap_path", "proxy"]);
 /** User name and password of a URL, which may have no scheme. They may contain an `@`. */
 const USER = /(^\s*(?:https?:)?[/\\]*|\/\/)[^/\\?#\s]*@/gi;
+/** The same within any text: only after a scheme. */
+const USER_AMONG_WORDS = /(:\/\/)[^/\\?#\s]*@/g;
+/** A parameter of a query or of a fragment, and its value. */
+const QUERY = /([?&;#])([\w.[\]%$-]{1,100})=[^&;#\s"'<>]+/g;
+/** Members that are a page, which stays as it is. */
+const PAGES = new Set(["html", "base64"]);
 
-/** URLs without their passwords. */
-function withoutUsers(value) {
-  if (typeof value === "string") return value.replaceAll(USER, "$1");
-  if (Array.isArray(value)) return value.map(withoutUsers);
-  return typeof value?.url === "string" ? { ...value, url: withoutUsers(value.url) } : value;
+/** Whether a member of this name holds a secret; numbers and switches are none. */
+const isSecret = (name, value) =>
+  (typeof value === "string" || typeof value === "object") && SECRET.test(name.trim().replaceAll(/([a-z\d])([A-Z])/g, "$1_$2"));
+
+/** A value without passwords and keys, at any depth. */
+function cleaned(value, isUrl) {
+  if (typeof value === "string") {
+    if (!isUrl && !value.includes("://")) return value;
+    return value.replaceAll(isUrl ? USER : USER_AMONG_WORDS, "$1")
+      .replaceAll(QUERY, (all, mark, name) => (isSecret(name, "") ? `${mark}${name}=` : all));
+  }
+  if (Array.isArray(value)) return value.map((item) => cleaned(item, isUrl));
+  if (value === null || typeof value !== "object") return value;
+  const open = Object.entries(value).filter(([name, item]) => !isSecret(name, item));
+  return Object.fromEntries(open.map(([name, item]) => [name, PAGES.has(name) && typeof item === "string" ? item : cleaned(item, name === "url")]));
 }
 
-/** A request without what a link must not hold: secrets, and passwords within URLs. */
+/** A request without what a link must not hold: secrets, and passwords and keys within URLs and objects. */
 export function withoutSecrets(request, secret) {
-  const open = Object.entries(request).filter(([name]) => !secret.has(name));
-  return Object.fromEntries(open.map(([name, value]) => [name, URLS.has(name) ? withoutUsers(value) : value]));
+  const open = Object.entries(request).filter(([name, value]) => !secret.has(name) && !SECRETS.has(name) && !isSecret(name, value));
+  return Object.fromEntries(open.map(([name, value]) => [name, cleaned(value, URLS.has(name))]));
 }
 
 /** The request object in the address; the first one of the endpoint if there is none. */
@@ -90,14 +113,15 @@ function playground(container, context, described, endpoint) {
     Object.keys(ENDPOINTS).map((path) => h("option", { value: path, selected: path === endpoint }, `POST ${path}`)));
   const send = h("button", { type: "submit", class: "primary", title: "Ctrl+Enter" }, "Send");
   const stop = h("button", { type: "button", hidden: true, onclick: () => state.aborter?.abort() }, "Stop");
-  const share = copyButton(() => location.href, "Copy link");
+  // Made anew: what the address was opened with may hold secrets, and what was just typed is not in it yet.
+  const share = copyButton(() => new URL(context.address("playground", address(made.body().value)), location.href).href, "Copy link");
 
   /** The parameters of the page's address, without secrets. */
   function address(request) {
-    // URLs of webhooks are often secrets of their receivers.
-    const secret = new Set(["webhooks", ...all.filter((one) => one.isSecret).map((one) => one.name)]);
-    const left = Object.keys(request).filter((name) => secret.has(name));
-    const query = { e: endpoint, b: JSON.stringify(withoutSecrets(request, secret)), ...(state.view && { v: state.view }) };
+    const open = withoutSecrets(request, new Set(all.filter((one) => one.isSecret).map((one) => one.name)));
+    const left = Object.keys(request).filter((name) => JSON.stringify(open[name]) !== JSON.stringify(request[name]))
+      .map((name) => (name in open ? `what is secret in ${name}` : name));
+    const query = { e: endpoint, b: JSON.stringify(open), ...(state.view && { v: state.view }) };
     const isLong = query.b.length > ADDRESS_MAX;
     share.disabled = isLong;
     note.textContent = isLong ? "The request is too long for a link." : left.length > 0 ? `The link leaves out ${left.join(", ")}.` : "";
@@ -136,6 +160,7 @@ function playground(container, context, described, endpoint) {
     } finally {
       if (state.aborter === aborter) {
         answer.removeAttribute("aria-busy");
+        if (document.activeElement === stop) send.focus();
         stop.hidden = true;
       }
     }
@@ -175,6 +200,8 @@ function playground(container, context, described, endpoint) {
   container.replaceChildren(h("h1", {}, "Playground"), h("div", { class: "playground" },
     h("div", {}, asked, h("details", { class: "programs", open: true }, h("summary", {}, "The same request in a program"), sample)), answer));
   programs(sample, endpoint, made.body().value);
+  // A link of others may hold secrets: they are in the form now, and need not stay in the address.
+  if (context.query.has("b") || context.query.has("url")) context.keep(address(made.body().value));
   if (isChosen) choose.focus();
   isChosen = false;
   return () => {
