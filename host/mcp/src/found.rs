@@ -8,9 +8,30 @@ use trawl_model::{Nanodollars, money};
 
 /// Members of a page entry that are above its text.
 const HEAD: [&str; 4] = ["url", "status", "error", "cause"];
-/// Members that are not in its text: what is above, what it is made of, and what is of no use to an
-/// agent. The content comes first.
-const APART: [&str; 3] = ["content", "costs", "duration_elasped_ms"];
+/// Members that are not in its text: what it is made of, and how a request or a crawl came to the
+/// page. The content comes first.
+const APART: [&str; 9] = [
+    "content",
+    "costs",
+    "duration_elasped_ms",
+    "index",
+    "duplicates",
+    "depth",
+    "referrer",
+    "anchor",
+    "redirects",
+];
+/// Members of the metadata that say how the page was served, whether it was asked for or not. They
+/// are no part of the text: they differ from call to call, and a cursor is of one text.
+const SERVING: [&str; 6] = [
+    "cache",
+    "rendered_by",
+    "render_reason",
+    "provider_attempts",
+    "vendor_cost_source",
+    // A note at the end names them.
+    "ignored",
+];
 /// The cost that is the sum of the others.
 const TOTAL: &str = "total_cost";
 
@@ -253,23 +274,37 @@ fn head(entry: &Map<String, Value>) -> String {
 /// The text of an entry: its content, and all else that was asked for.
 fn text(entry: &Map<String, Value>) -> String {
     let content = entry.get("content").map(content).unwrap_or_default();
-    let others = entry.iter().filter(|(name, value)| {
+    let others = entry.iter().filter(|(name, _)| {
         let name = name.as_str();
-        !HEAD.contains(&name) && !APART.contains(&name) && !value.is_null()
+        !HEAD.contains(&name) && !APART.contains(&name)
     });
-    let others: Vec<_> = others.collect();
+    let others = others.filter_map(|(name, value)| Some((name, shown(name, value)?)));
+    let mut others: Vec<_> = others.collect();
     // What stands alone needs no name.
-    if let ([(_, value)], true) = (others.as_slice(), content.is_empty()) {
-        return section(value);
+    if content.is_empty() && others.len() == 1 {
+        return others.remove(0).1;
     }
     let mut parts = Vec::new();
     parts.extend((!content.is_empty()).then_some(content));
-    parts.extend(
-        others
-            .iter()
-            .map(|(name, value)| format!("{name}:\n{}", section(value))),
-    );
+    parts.extend(others.iter().map(|(name, text)| format!("{name}:\n{text}")));
     parts.join("\n\n")
+}
+
+/// What the text of an entry says of a member; `None` if that is nothing.
+fn shown(name: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Object(members) if name == "metadata" => {
+            let of_page = members
+                .iter()
+                .filter(|(name, _)| !SERVING.contains(&name.as_str()));
+            let of_page: Map<String, Value> = of_page
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            (!of_page.is_empty()).then(|| pretty(&of_page.into()))
+        }
+        value => Some(section(value)),
+    }
 }
 
 /// The content of an entry: a text, chunks, or several formats.
@@ -327,6 +362,26 @@ mod tests {
         assert_eq!(item.whole["links"], json!(["https://b.example/"]));
         assert_eq!(item.part.get("content"), None);
         assert_eq!(item.part["costs"]["total_cost"], 0.5);
+    }
+
+    #[test]
+    fn how_a_page_was_served_is_not_in_its_text() {
+        let entry = |age: u64, metadata: Value| {
+            let mut entry = json!({
+                "content": "# A", "metadata": metadata, "depth": 1, "redirects": [],
+                "referrer": "https://a.example/",
+            });
+            entry["metadata"]["cache"] = json!({"status": "hit", "age_ms": age});
+            entry["metadata"]["rendered_by"] = "http".into();
+            Item::page(entry)
+        };
+        let item = entry(1, json!({}));
+        assert_eq!(item.text, "# A");
+        assert_eq!(item.whole["metadata"]["cache"]["age_ms"], 1);
+        assert_eq!(item.whole["depth"], 1);
+        let [first, again] = [1, 2].map(|age| entry(age, json!({"title": "A"})).text);
+        assert_eq!(first, "# A\n\nmetadata:\n{\n  \"title\": \"A\"\n}");
+        assert_eq!(first, again, "a cursor is still of it");
     }
 
     #[test]

@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn the_list_of_tools_is_short_enough_to_be_read_at_every_start() {
         let bytes = serde_json::to_vec(&listed()).expect("JSON").len();
-        assert!(bytes < 60_000, "{bytes}");
+        assert!(bytes < 50_000, "{bytes}");
     }
 
     #[test]
