@@ -6,10 +6,13 @@ use trawl_model::fair::{FairPermit, FairSemaphore};
 
 /// The turns of this process. Half of the cores decode or parse at a time, which leaves the rest to
 /// all other work.
-static TURNS: LazyLock<CpuTurns> = LazyLock::new(|| {
+static TURNS: LazyLock<CpuTurns> = LazyLock::new(|| CpuTurns::new(half_of_the_cores()));
+
+/// Half of the processor's cores, at least one.
+pub(crate) fn half_of_the_cores() -> usize {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
-    CpuTurns::new((n_cores / 2).max(1))
-});
+    (n_cores / 2).max(1)
+}
 
 /// A number of turns at a time. Each account waits in its own line first and has no more calls in
 /// the common line than there are turns: so accounts take turns, however many bodies each has.

@@ -22,6 +22,7 @@ use trawl_model::{Cause, PageFailure, Purpose, Rights, urls};
 use trawl_plan::{Country, Exit};
 
 use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
+use crate::turns::half_of_the_cores;
 
 /// The product token, unless configured otherwise.
 pub const TOKEN_DEFAULT: &str = "Trawl";
@@ -58,6 +59,9 @@ pub struct Robots {
     token: String,
     origins: Mutex<Origins>,
     parses: Semaphore,
+    /// Matches of a path against many rules: on half of the cores, which leaves the rest to all
+    /// other work.
+    matches: Arc<Semaphore>,
 }
 
 /// The verdict of robots.txt on one URL.
@@ -109,6 +113,7 @@ impl Robots {
             token: token.into(),
             origins: Mutex::default(),
             parses: Semaphore::new(PARSES_MAX),
+            matches: Arc::new(Semaphore::new(half_of_the_cores())),
         }
     }
 
@@ -125,12 +130,29 @@ impl Robots {
             rights::add_licenses(&mut rights, &file, &entry.rules.licenses);
         }
         RobotsVerdict {
-            is_allowed: path == "/robots.txt" || (is_reachable && allows(&entry.rules, path).await),
+            is_allowed: path == "/robots.txt"
+                || (is_reachable && self.allows(&entry.rules, path).await),
             crawl_delay: entry.rules.crawl_delay,
             unreachable: entry.unreachable,
             rights,
             purpose: None,
         }
+    }
+
+    /// Whether the rules allow a path. Matches of many wildcards wait for each other, all others
+    /// for none.
+    async fn allows(&self, rules: &Arc<Rules>, path: &str) -> bool {
+        if rules.steps(path.len()) <= STEPS_AT_ONCE_MAX {
+            return rules.allows(path);
+        }
+        // It is held until the match ends, also when the caller is gone.
+        let permit = Arc::clone(&self.matches).acquire_owned().await;
+        let (rules, path) = (Arc::clone(rules), path.to_owned());
+        blocking(move || {
+            let _permit = permit;
+            rules.allows(&path)
+        })
+        .await
     }
 
     /// The sitemaps that the robots.txt of this URL's site names, whatever host they are on. It is
@@ -325,15 +347,6 @@ impl RobotsVerdict {
             )
         }))
     }
-}
-
-/// Whether the rules allow a path.
-async fn allows(rules: &Arc<Rules>, path: &str) -> bool {
-    if rules.steps(path.len()) <= STEPS_AT_ONCE_MAX {
-        return rules.allows(path);
-    }
-    let (rules, path) = (Arc::clone(rules), path.to_owned());
-    blocking(move || rules.allows(&path)).await
 }
 
 /// Runs `work` on a thread that may block.
