@@ -38,9 +38,9 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 /// little time of their own, and a site that needs longer is unreachable (RFC 9309 section
 /// 2.3.1.4).
 const PAUSE_TIME_MAX: Duration = Duration::from_secs(5);
-/// Steps of matching that are taken where other tasks wait: under a millisecond. No site but a
-/// hostile one has so many rules with wildcards.
-const STEPS_AT_ONCE_MAX: usize = 500_000;
+/// Steps of matching that are taken where other tasks wait: about a tenth of a millisecond. No site
+/// but a hostile one has so many rules with wildcards.
+const STEPS_AT_ONCE_MAX: usize = 50_000;
 /// Bytes of a file that are parsed where other tasks wait.
 const PARSED_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 /// Larger files that are parsed at the same time: rules take several times the memory of the file.
