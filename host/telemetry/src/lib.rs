@@ -1,8 +1,9 @@
-//! Logs and metrics of the server.
+//! Logs, metrics and spans of the server.
 
 mod history;
 mod lines;
 mod process;
+mod spans;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -10,14 +11,16 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::redact;
 
 pub use history::{History, SAMPLE_PERIOD, SAMPLES_MAX, Series, history};
 pub use lines::{LogLine, log_lines};
+pub use spans::{Post, SpanExport, SpanSender, begin_trace, exported_context, note_answer};
 
 /// Default log level.
 const LEVEL_DEFAULT: &str = "info";
@@ -51,6 +54,9 @@ pub enum TelemetryError {
     /// Logs or metrics are already set up.
     #[error("logs or metrics are already set up: {0}")]
     Twice(String),
+    /// Spans cannot be sent to the collector.
+    #[error("spans cannot be sent to the collector: {0}")]
+    Collector(String),
 }
 
 /// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
@@ -61,22 +67,56 @@ pub enum TelemetryError {
 /// # Errors
 /// [`TelemetryError`] if the filter does not parse, or on a second call.
 pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
-    let filter = filter.unwrap_or(LEVEL_DEFAULT);
-    let parsed = EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
-        filter: filter.to_owned(),
-        reason: error.to_string(),
-    })?;
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(parsed)
+        .with_env_filter(parsed(filter)?)
         // It would print to standard error, and panic where that cannot be written.
         .log_internal_errors(false)
-        .with_writer(|| Lossy(Redacted(lines::Kept(io::stderr()))));
+        .with_writer(log_writer);
     let started = if std::io::stderr().is_terminal() {
         logs.finish().try_init()
     } else {
         logs.json().flatten_event(true).finish().try_init()
     };
     started.map_err(|error| TelemetryError::Twice(error.to_string()))
+}
+
+/// [`start_logs`] with the spans of requests, whatever the filter of the log is. Of the traces that
+/// begin here this share is exported, 0 to 1; of others, those that their callers have sampled.
+///
+/// # Errors
+/// As [`start_logs`].
+pub fn start_logs_and_spans(
+    filter: Option<&str>,
+    share: f64,
+) -> Result<SpanExport, TelemetryError> {
+    let parsed = parsed(filter)?;
+    let (spans, export) = spans::layer(share);
+    let logs = tracing_subscriber::fmt::layer()
+        .log_internal_errors(false)
+        .with_writer(log_writer);
+    let subscriber = tracing_subscriber::registry().with(spans);
+    let started = if std::io::stderr().is_terminal() {
+        subscriber.with(logs.with_filter(parsed)).try_init()
+    } else {
+        let logs = logs.json().flatten_event(true);
+        subscriber.with(logs.with_filter(parsed)).try_init()
+    };
+    started.map_err(|error| TelemetryError::Twice(error.to_string()))?;
+    Ok(export)
+}
+
+/// The filter of the log.
+fn parsed(filter: Option<&str>) -> Result<EnvFilter, TelemetryError> {
+    let filter = filter.unwrap_or(LEVEL_DEFAULT);
+    EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// Where a line of the log goes.
+fn log_writer() -> Lossy<Redacted<lines::Kept<io::Stderr>>> {
+    Lossy(Redacted(lines::Kept(io::stderr())))
 }
 
 /// Writes the place of a panic and what its message may show to the log, in place of its whole
@@ -177,6 +217,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Browsers replaced in regular operation",
     ),
     ("trawl_page_bytes_total", "Decoded bytes of page bodies"),
+    (
+        "trawl_spans_total",
+        "Spans for the collector by outcome: exported, failed, or dropped because too many waited",
+    ),
     (
         "trawl_search_queries_total",
         "Requests to web search services, by service and outcome: ok, or the kind of failure",
