@@ -21,6 +21,7 @@ mod crawl_resume;
 mod crawl_scope;
 mod crawl_sitemaps;
 mod documentation;
+mod dashboard;
 mod drain;
 mod egress;
 mod extraction;

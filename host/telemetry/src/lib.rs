@@ -1,5 +1,7 @@
 //! Logs, metrics and spans of the server.
 
+#[cfg(test)]
+mod dashboard;
 mod history;
 mod lines;
 mod process;
@@ -312,7 +314,7 @@ const GAUGES: &[(&str, &str)] = &[
 /// Histograms of times in seconds, with what they measure.
 const SECONDS: &[(&str, &str)] = &[
     (
-        "trawl_browser_tab_wait_seconds",
+        "trawl_browser_tab_wait_duration_seconds",
         "Time that pages waited for a browser tab",
     ),
     (
@@ -320,11 +322,35 @@ const SECONDS: &[(&str, &str)] = &[
         "Time until a group of entries was durable in the ledger",
     ),
     (
-        "trawl_request_seconds",
+        "trawl_request_duration_seconds",
         "Time to the first byte of an answer, by route",
     ),
-    ("trawl_provider_call_seconds", "Time of calls of providers"),
-    ("trawl_plugin_call_seconds", "Time of calls of a plugin"),
+    (
+        "trawl_provider_call_duration_seconds",
+        "Time of calls of providers",
+    ),
+    (
+        "trawl_plugin_call_duration_seconds",
+        "Time of calls of a plugin",
+    ),
+];
+
+/// Metrics that have been renamed: the old name, which `/metrics` keeps for one version, and the
+/// new one.
+const RENAMED: &[(&str, &str)] = &[
+    (
+        "trawl_browser_tab_wait_seconds",
+        "trawl_browser_tab_wait_duration_seconds",
+    ),
+    (
+        "trawl_plugin_call_seconds",
+        "trawl_plugin_call_duration_seconds",
+    ),
+    (
+        "trawl_provider_call_seconds",
+        "trawl_provider_call_duration_seconds",
+    ),
+    ("trawl_request_seconds", "trawl_request_duration_seconds"),
 ];
 
 /// Metrics of the process itself, with their types and what they show. Browsers are not part of it.
@@ -402,8 +428,26 @@ pub fn sample(at: Timestamp) {
 pub fn metrics_text() -> Option<String> {
     let metrics = METRICS.get()?;
     let mut text = metrics.handle.render();
+    let old = old_lines(&text);
+    text.push_str(&old);
     text.push_str(&process::text(PROCESS, metrics.started));
     Some(text)
+}
+
+/// The lines of renamed metrics once more, under their old names.
+fn old_lines(text: &str) -> String {
+    const COMMENTS: [&str; 2] = ["# HELP ", "# TYPE "];
+    let mut old = String::new();
+    for line in text.lines() {
+        let comment = COMMENTS.iter().find(|comment| line.starts_with(**comment));
+        let (comment, named) = line.split_at(comment.map_or(0, |comment| comment.len()));
+        let mut renamed = RENAMED.iter();
+        let found = renamed.find_map(|(name, new)| Some((*name, named.strip_prefix(new)?)));
+        if let Some((name, rest)) = found {
+            old.extend([comment, name, rest, "\n"]);
+        }
+    }
+    old
 }
 
 #[cfg(test)]
@@ -435,6 +479,25 @@ mod tests {
         let mut series = sampled.series.iter();
         let memory = series.find(|series| series.metric == "process_resident_memory_bytes");
         assert!(memory.is_some_and(|memory| memory.values[0] > 0.0));
+    }
+
+    #[test]
+    fn renamed_metrics_keep_their_old_names_for_one_version() {
+        let text = "# TYPE trawl_request_duration_seconds histogram
+trawl_request_duration_seconds_bucket{le=\"0.1\"} 2
+trawl_request_duration_seconds_sum 0.1
+
+trawl_connections 3
+";
+        let old = "# TYPE trawl_request_seconds histogram
+trawl_request_seconds_bucket{le=\"0.1\"} 2
+trawl_request_seconds_sum 0.1
+";
+        assert_eq!(old_lines(text), old);
+        for (old, new) in RENAMED {
+            assert!(SECONDS.iter().any(|(name, _)| name == new), "{new}");
+            assert!(!SECONDS.iter().any(|(name, _)| name == old), "{old}");
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub(crate) async fn observe(
     // Until the response starts: the duration of a stream depends on its reader.
     let elapsed = started.elapsed();
     metrics::counter!("trawl_requests_total", "route" => route.clone(), "status" => status.as_u16().to_string()).increment(1);
-    metrics::histogram!("trawl_request_seconds", "route" => route).record(elapsed);
+    metrics::histogram!("trawl_request_duration_seconds", "route" => route).record(elapsed);
     span.in_scope(|| {
         tracing::debug!(
             status = status.as_u16(),
