@@ -25,7 +25,7 @@ struct Asked {
 
 impl Asked {
     /// Reads a query: names before a `{` or alone are metrics, names within `{…}` and after `by`
-    /// are labels, and names before a `(` are functions.
+    /// are labels, and names before a `(` or a `by` are functions.
     fn read(query: &str) -> Self {
         let mut asked = Self::default();
         let (mut rest, mut in_labels, mut after_by) = (query, false, false);
@@ -38,7 +38,8 @@ impl Asked {
             } else if next.is_ascii_alphabetic() {
                 let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(end);
-                let is_function = after.trim_start().starts_with('(');
+                let next = after.trim_start();
+                let is_function = next.starts_with('(') || next.starts_with("by ");
                 if in_labels {
                     asked.labels.insert(word.to_owned());
                 } else if word == "by" {
