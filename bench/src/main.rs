@@ -13,6 +13,7 @@ mod engine;
 mod extremes;
 mod guests;
 mod ledger;
+mod map;
 mod parse;
 mod pipelines;
 mod providers;
@@ -55,7 +56,7 @@ struct Options {
 /// A benchmark: its name on the command line and its entry point.
 type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 14] = [
+const BENCHES: [Bench; 15] = [
     ("parse", |_| parse::run()),
     ("engine", |_| engine::run()),
     ("guests", |_| guests::run()),
@@ -63,6 +64,7 @@ const BENCHES: [Bench; 14] = [
     ("scrape", |_| scrape::run()),
     ("api", |_| api::run()),
     ("crawl", |options| crawl::run(&options.crawl)),
+    ("map", |_| map::run()),
     ("render", |_| render::run()),
     ("ready", |options| ready::run(&options.ready)),
     ("providers", |_| providers::run()),

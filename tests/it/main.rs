@@ -20,6 +20,7 @@ mod crawl_kill;
 mod crawl_resume;
 mod crawl_scope;
 mod crawl_sitemaps;
+mod dashboard;
 mod documentation;
 mod drain;
 mod egress;

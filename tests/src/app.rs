@@ -53,7 +53,7 @@ impl TestApp {
             bot: world.bot.clone(),
             browser: world.browser.clone(),
             http: world.http.clone(),
-            trace: world.trace,
+            trace: world.trace.clone(),
             ..Config::default()
         };
         if !world.keeps_pages {

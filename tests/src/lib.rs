@@ -1,11 +1,13 @@
 //! Fixtures of the end-to-end tests: the server in process and as a child process, and the servers
-//! it talks to (sites, name servers, vendors, search services, a language model), all on loopback.
+//! it talks to (sites, name servers, vendors, search services, a language model, a collector of
+//! spans), all on loopback.
 
 pub mod app;
 pub mod browser;
 pub mod caller;
 pub mod canary;
 pub mod coding;
+pub mod collector;
 pub mod conformance;
 pub mod http_server;
 pub mod model_server;
@@ -22,6 +24,7 @@ pub mod world;
 pub use app::TestApp;
 pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
+pub use collector::Collector;
 pub use model_server::{ModelServer, ScriptedReply};
 pub use name_server::FakeNameServer;
 pub use process::{ServerProcess, program, run_program};

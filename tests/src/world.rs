@@ -25,7 +25,7 @@ pub struct World {
     pub bot: BotSettings,
     /// Connections of callers.
     pub http: HttpSettings,
-    /// Where trace context is sent.
+    /// Where trace context is sent, and spans.
     pub trace: TraceConfig,
     /// Limits of a server in the test's process; requests a minute are not limited here.
     pub limits: LimitSettings,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tracing::Instrument;
 
 use trawl_billing::{AccountId, FundsError, Spender, SubscriptionError};
-use trawl_model::StopReason;
 use trawl_model::memory::{Held, MemoryKind};
+use trawl_model::{StopReason, TraceContext};
 use trawl_store::{CrawlRecord, CrawlState, FoundCrawl, StorageRefusal, StoreError};
 
 use super::drive::Ended;
@@ -277,9 +277,11 @@ impl Crawls {
 
     pub(super) fn spawn(&self, task: CrawlTask, membership: Membership) {
         let job = &task.job;
-        let trace_id = job.trace.map(|trace| trace.context.trace_id());
+        let context = job.trace.map(|trace| trace.context);
+        let trace_id = context.map(TraceContext::trace_id);
         // The span of its request may end long before it.
         let span = tracing::info_span!(parent: None, "crawl", crawl = job.id, trace_id);
+        trawl_telemetry::begin_trace(&span, context);
         let run = self.clone().run(task, membership);
         self.parts.tasks.spawn(run.instrument(span));
     }

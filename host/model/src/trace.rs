@@ -40,6 +40,21 @@ impl RequestTrace {
 }
 
 impl TraceContext {
+    /// The context with these ids and flags; `None` if an id is zero, which is none.
+    pub fn new(trace_id: u128, span_id: u64, flags: u8) -> Option<Self> {
+        let context = Self {
+            trace_id,
+            span_id,
+            flags: flags & KNOWN_FLAGS,
+        };
+        (trace_id != 0 && span_id != 0).then_some(context)
+    }
+
+    /// The id of the trace, the id of the span, and the flags.
+    pub fn parts(self) -> (u128, u64, u8) {
+        (self.trace_id, self.span_id, self.flags)
+    }
+
     /// Reads the value of a `traceparent` header; `None` if it is not valid, which is as if there
     /// were none. Of a later version the parts of this one are read.
     pub fn parse(value: &str) -> Option<Self> {
@@ -53,12 +68,9 @@ impl TraceContext {
             0xff => false,
             _ => rest.is_empty() || rest.starts_with('-'),
         };
-        let context = Self {
-            trace_id: hex(trace_id)?,
-            span_id: u64::try_from(hex(span_id)?).ok()?,
-            flags: u8::try_from(hex(flags)?).ok()? & KNOWN_FLAGS,
-        };
-        (is_whole && context.trace_id != 0 && context.span_id != 0).then_some(context)
+        let (trace_id, span_id) = (hex(trace_id)?, u64::try_from(hex(span_id)?).ok()?);
+        let context = Self::new(trace_id, span_id, u8::try_from(hex(flags)?).ok()?);
+        context.filter(|_| is_whole)
     }
 
     /// A span below this one, with an id of this random number.
@@ -117,6 +129,10 @@ mod tests {
         assert_eq!(context.trace_id(), TRACE);
         assert_eq!(context.span_id(), SPAN);
         assert_eq!(context.to_string(), value);
+        let (trace_id, span_id, flags) = context.parts();
+        assert_eq!(TraceContext::new(trace_id, span_id, flags), Some(context));
+        assert_eq!(TraceContext::new(0, span_id, flags), None);
+        assert_eq!(TraceContext::new(trace_id, 0, flags), None);
         let child = context.child(0x1f);
         assert_eq!(child.to_string(), format!("00-{TRACE}-000000000000001f-01"));
         assert_eq!(context.child(0).span_id(), "0000000000000001");

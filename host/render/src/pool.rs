@@ -84,7 +84,7 @@ impl Pool {
         let Ok(permit) = permit else {
             return Err(RenderError::Busy(wait_max));
         };
-        metrics::histogram!("trawl_browser_tab_wait_seconds").record(requested.elapsed());
+        metrics::histogram!("trawl_browser_tab_wait_duration_seconds").record(requested.elapsed());
         let mut current = self.current.lock().await;
         let browser = match current
             .take()

@@ -39,7 +39,7 @@ pub struct Config {
     pub limits: LimitSettings,
     /// Connections of callers.
     pub http: HttpSettings,
-    /// Where trace context is sent.
+    /// Where trace context is sent, and spans.
     pub trace: TraceConfig,
     /// Caches of pages and plugin outputs.
     pub cache: CacheSettings,

@@ -24,8 +24,8 @@ type Sampled = (&'static str, Option<&'static str>);
 /// What is sampled. Names that end in `_total`, `_sum` or `_count` only grow.
 const SAMPLED: &[Sampled] = &[
     ("trawl_requests_total", Some("status")),
-    ("trawl_request_seconds_sum", None),
-    ("trawl_request_seconds_count", None),
+    ("trawl_request_duration_seconds_sum", None),
+    ("trawl_request_duration_seconds_count", None),
     ("trawl_connections", None),
     ("trawl_connections_refused_total", Some("reason")),
     ("trawl_pages_total", Some("outcome")),
@@ -37,8 +37,8 @@ const SAMPLED: &[Sampled] = &[
     ("trawl_page_cache_bytes", None),
     ("trawl_browser_tabs", None),
     ("trawl_browser_tabs_max", None),
-    ("trawl_browser_tab_wait_seconds_sum", None),
-    ("trawl_browser_tab_wait_seconds_count", None),
+    ("trawl_browser_tab_wait_duration_seconds_sum", None),
+    ("trawl_browser_tab_wait_duration_seconds_count", None),
     ("trawl_browser_launches_total", None),
     ("trawl_browser_crashes_total", None),
     ("trawl_browser_recycles_total", None),
@@ -217,8 +217,8 @@ trawl_requests_total{route=\"/scrape\",status=\"200\"} 4
 trawl_requests_total{route=\"/scrape\",status=\"401\"} 1
 trawl_memory_held_bytes{kind=\"outputs\"} 1024
 trawl_connections 12
-trawl_request_seconds_bucket{route=\"/scrape\",le=\"0.25\"} 5
-trawl_request_seconds_sum{route=\"/scrape\"} NaN
+trawl_request_duration_seconds_bucket{route=\"/scrape\",le=\"0.25\"} 5
+trawl_request_duration_seconds_sum{route=\"/scrape\"} NaN
 trawl_unknown 1
 ";
 

@@ -1,8 +1,11 @@
-//! Logs and metrics of the server.
+//! Logs, metrics and spans of the server.
 
+#[cfg(test)]
+mod dashboard;
 mod history;
 mod lines;
 mod process;
+mod spans;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -10,14 +13,16 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::redact;
 
 pub use history::{History, SAMPLE_PERIOD, SAMPLES_MAX, Series, history};
 pub use lines::{LogLine, log_lines};
+pub use spans::{Post, SpanExport, SpanSender, begin_trace, exported_context, note_answer};
 
 /// Default log level.
 const LEVEL_DEFAULT: &str = "info";
@@ -51,6 +56,9 @@ pub enum TelemetryError {
     /// Logs or metrics are already set up.
     #[error("logs or metrics are already set up: {0}")]
     Twice(String),
+    /// Spans cannot be sent to the collector.
+    #[error("spans cannot be sent to the collector: {0}")]
+    Collector(String),
 }
 
 /// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
@@ -61,22 +69,56 @@ pub enum TelemetryError {
 /// # Errors
 /// [`TelemetryError`] if the filter does not parse, or on a second call.
 pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
-    let filter = filter.unwrap_or(LEVEL_DEFAULT);
-    let parsed = EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
-        filter: filter.to_owned(),
-        reason: error.to_string(),
-    })?;
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(parsed)
+        .with_env_filter(parsed(filter)?)
         // It would print to standard error, and panic where that cannot be written.
         .log_internal_errors(false)
-        .with_writer(|| Lossy(Redacted(lines::Kept(io::stderr()))));
+        .with_writer(log_writer);
     let started = if std::io::stderr().is_terminal() {
         logs.finish().try_init()
     } else {
         logs.json().flatten_event(true).finish().try_init()
     };
     started.map_err(|error| TelemetryError::Twice(error.to_string()))
+}
+
+/// [`start_logs`] with the spans of requests, whatever the filter of the log is. Of the traces that
+/// begin here this share is exported, 0 to 1; of others, those that their callers have sampled.
+///
+/// # Errors
+/// As [`start_logs`].
+pub fn start_logs_and_spans(
+    filter: Option<&str>,
+    share: f64,
+) -> Result<SpanExport, TelemetryError> {
+    let parsed = parsed(filter)?;
+    let (spans, export) = spans::layer(share);
+    let logs = tracing_subscriber::fmt::layer()
+        .log_internal_errors(false)
+        .with_writer(log_writer);
+    let subscriber = tracing_subscriber::registry().with(spans);
+    let started = if std::io::stderr().is_terminal() {
+        subscriber.with(logs.with_filter(parsed)).try_init()
+    } else {
+        let logs = logs.json().flatten_event(true);
+        subscriber.with(logs.with_filter(parsed)).try_init()
+    };
+    started.map_err(|error| TelemetryError::Twice(error.to_string()))?;
+    Ok(export)
+}
+
+/// The filter of the log.
+fn parsed(filter: Option<&str>) -> Result<EnvFilter, TelemetryError> {
+    let filter = filter.unwrap_or(LEVEL_DEFAULT);
+    EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// Where a line of the log goes.
+fn log_writer() -> Lossy<Redacted<lines::Kept<io::Stderr>>> {
+    Lossy(Redacted(lines::Kept(io::stderr())))
 }
 
 /// Writes the place of a panic and what its message may show to the log, in place of its whole
@@ -178,6 +220,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     ("trawl_page_bytes_total", "Decoded bytes of page bodies"),
     (
+        "trawl_spans_total",
+        "Spans for the collector by outcome: exported, failed, or dropped because too many waited",
+    ),
+    (
         "trawl_search_queries_total",
         "Requests to web search services, by service and outcome: ok, or the kind of failure",
     ),
@@ -268,7 +314,7 @@ const GAUGES: &[(&str, &str)] = &[
 /// Histograms of times in seconds, with what they measure.
 const SECONDS: &[(&str, &str)] = &[
     (
-        "trawl_browser_tab_wait_seconds",
+        "trawl_browser_tab_wait_duration_seconds",
         "Time that pages waited for a browser tab",
     ),
     (
@@ -276,11 +322,35 @@ const SECONDS: &[(&str, &str)] = &[
         "Time until a group of entries was durable in the ledger",
     ),
     (
-        "trawl_request_seconds",
+        "trawl_request_duration_seconds",
         "Time to the first byte of an answer, by route",
     ),
-    ("trawl_provider_call_seconds", "Time of calls of providers"),
-    ("trawl_plugin_call_seconds", "Time of calls of a plugin"),
+    (
+        "trawl_provider_call_duration_seconds",
+        "Time of calls of providers",
+    ),
+    (
+        "trawl_plugin_call_duration_seconds",
+        "Time of calls of a plugin",
+    ),
+];
+
+/// Metrics that have been renamed: the old name, which `/metrics` keeps for one version, and the
+/// new one.
+const RENAMED: &[(&str, &str)] = &[
+    (
+        "trawl_browser_tab_wait_seconds",
+        "trawl_browser_tab_wait_duration_seconds",
+    ),
+    (
+        "trawl_plugin_call_seconds",
+        "trawl_plugin_call_duration_seconds",
+    ),
+    (
+        "trawl_provider_call_seconds",
+        "trawl_provider_call_duration_seconds",
+    ),
+    ("trawl_request_seconds", "trawl_request_duration_seconds"),
 ];
 
 /// Metrics of the process itself, with their types and what they show. Browsers are not part of it.
@@ -358,8 +428,26 @@ pub fn sample(at: Timestamp) {
 pub fn metrics_text() -> Option<String> {
     let metrics = METRICS.get()?;
     let mut text = metrics.handle.render();
+    let old = old_lines(&text);
+    text.push_str(&old);
     text.push_str(&process::text(PROCESS, metrics.started));
     Some(text)
+}
+
+/// The lines of renamed metrics once more, under their old names.
+fn old_lines(text: &str) -> String {
+    const COMMENTS: [&str; 2] = ["# HELP ", "# TYPE "];
+    let mut old = String::new();
+    for line in text.lines() {
+        let comment = COMMENTS.iter().find(|comment| line.starts_with(**comment));
+        let (comment, named) = line.split_at(comment.map_or(0, |comment| comment.len()));
+        let mut renamed = RENAMED.iter();
+        let found = renamed.find_map(|(name, new)| Some((*name, named.strip_prefix(new)?)));
+        if let Some((name, rest)) = found {
+            old.extend([comment, name, rest, "\n"]);
+        }
+    }
+    old
 }
 
 #[cfg(test)]
@@ -391,6 +479,25 @@ mod tests {
         let mut series = sampled.series.iter();
         let memory = series.find(|series| series.metric == "process_resident_memory_bytes");
         assert!(memory.is_some_and(|memory| memory.values[0] > 0.0));
+    }
+
+    #[test]
+    fn renamed_metrics_keep_their_old_names_for_one_version() {
+        let text = "# TYPE trawl_request_duration_seconds histogram
+trawl_request_duration_seconds_bucket{le=\"0.1\"} 2
+trawl_request_duration_seconds_sum 0.1
+
+trawl_connections 3
+";
+        let old = "# TYPE trawl_request_seconds histogram
+trawl_request_seconds_bucket{le=\"0.1\"} 2
+trawl_request_seconds_sum 0.1
+";
+        assert_eq!(old_lines(text), old);
+        for (old, new) in RENAMED {
+            assert!(SECONDS.iter().any(|(name, _)| name == new), "{new}");
+            assert!(!SECONDS.iter().any(|(name, _)| name == old), "{old}");
+        }
     }
 
     #[test]

@@ -15,11 +15,11 @@ use trawl_tests::{World, program};
 use super::Api;
 
 /// Where the tools are, and where they work: Node.js looks for packages in the folders above.
-const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/clients");
+pub(super) const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/clients");
 /// What uses the generated clients, and the settings of the tools.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
 /// How long one tool may take. Each needs a few seconds of a free processor.
-const TOOL_LIMIT: Duration = Duration::from_secs(240);
+pub(super) const TOOL_LIMIT: Duration = Duration::from_secs(240);
 /// How long Schemathesis may test, and how much longer it may take to end.
 const TEST_SECONDS: u64 = 60;
 const TEST_GRACE: Duration = Duration::from_secs(240);
@@ -34,7 +34,8 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(document: &Value) -> Self {
         let folder = TempDir::new_in(TOOLS).expect("a folder next to the packages");
-        for entry in fs::read_dir(SOURCES).expect("the sources").flatten() {
+        let entries = fs::read_dir(SOURCES).expect("the sources").flatten();
+        for entry in entries.filter(|entry| entry.path().is_file()) {
             let to = folder.path().join(entry.file_name());
             fs::copy(entry.path(), to).expect("a copy");
         }
@@ -47,7 +48,7 @@ impl Bench {
     }
 
     /// A program of the Python environment.
-    fn python(&self, program: &str) -> Command {
+    pub(super) fn python(&self, program: &str) -> Command {
         self.command(&PathBuf::from(TOOLS).join("venv/bin").join(program))
     }
 

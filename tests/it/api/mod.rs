@@ -3,6 +3,7 @@
 
 mod clients;
 mod documented;
+mod published;
 mod refusals;
 mod signatures;
 

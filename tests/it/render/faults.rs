@@ -342,7 +342,7 @@ async fn browsers_are_recycled_and_leave_no_processes() {
         "trawl_browser_launches_total",
         "trawl_browser_recycles_total",
         "trawl_browser_tabs",
-        "trawl_browser_tab_wait_seconds",
+        "trawl_browser_tab_wait_duration_seconds",
     ] {
         assert!(metrics.contains(name), "{name} is missing");
     }

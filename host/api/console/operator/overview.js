@@ -17,10 +17,10 @@ const seconds = (value) => duration(value * 1000);
 const CURVES = [
   { title: "Pages per second", metrics: ["trawl_pages_total"], draw: "rate", unit: perSecond },
   { title: "Requests per second by status", metrics: ["trawl_requests_total"], draw: "rate", unit: perSecond },
-  { title: "Mean time to the first byte of an answer", metrics: ["trawl_request_seconds"], draw: "each", unit: seconds },
+  { title: "Mean time to the first byte of an answer", metrics: ["trawl_request_duration_seconds"], draw: "each", unit: seconds },
   { title: "Bytes of pages per second", metrics: ["trawl_page_bytes_total"], draw: "rate", unit: (value) => `${bytes(value)}/s` },
   { title: "Browser tabs", metrics: ["trawl_browser_tabs", "trawl_browser_tabs_max"], draw: "value", unit: count },
-  { title: "Mean wait for a tab", metrics: ["trawl_browser_tab_wait_seconds"], draw: "each", unit: seconds },
+  { title: "Mean wait for a tab", metrics: ["trawl_browser_tab_wait_duration_seconds"], draw: "each", unit: seconds },
   { title: "Browsers started, lost and replaced", metrics: ["trawl_browser_launches_total", "trawl_browser_crashes_total", "trawl_browser_recycles_total"], draw: "growth", unit: count },
   { title: "Pages that needed a browser, by rule", metrics: ["trawl_smart_total"], draw: "rate", unit: perSecond },
   { title: "Pages behind bot walls, by rule", metrics: ["trawl_walls_total"], draw: "rate", unit: perSecond },

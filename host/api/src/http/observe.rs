@@ -56,7 +56,7 @@ pub(crate) async fn observe(
         parent_span_id = tracing::field::Empty,
         span_id = tracing::field::Empty,
     );
-    let traced = settings.of(request.headers());
+    let traced = settings.of(request.headers(), &span);
     if let Some(traced) = traced {
         traced.record(&span);
         request.extensions_mut().insert(traced.trace);
@@ -65,10 +65,11 @@ pub(crate) async fn observe(
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status();
     let route = route.unwrap_or_else(|| "unknown".to_owned());
+    trawl_telemetry::note_answer(&span, &route, status.as_u16());
     // Until the response starts: the duration of a stream depends on its reader.
     let elapsed = started.elapsed();
     metrics::counter!("trawl_requests_total", "route" => route.clone(), "status" => status.as_u16().to_string()).increment(1);
-    metrics::histogram!("trawl_request_seconds", "route" => route).record(elapsed);
+    metrics::histogram!("trawl_request_duration_seconds", "route" => route).record(elapsed);
     span.in_scope(|| {
         tracing::debug!(
             status = status.as_u16(),

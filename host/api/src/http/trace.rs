@@ -11,6 +11,15 @@ use trawl_model::{RequestTrace, TraceContext};
 /// responses.
 const TRACERESPONSE: HeaderName = HeaderName::from_static("traceresponse");
 
+/// The one trace context of these headers.
+fn sent(headers: &HeaderMap) -> Option<TraceContext> {
+    let mut values = headers.get_all(TRACEPARENT).iter();
+    let (value, None) = (values.next()?, values.next()) else {
+        return None;
+    };
+    TraceContext::parse(value.to_str().ok()?)
+}
+
 /// Where the trace context of a request is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSettings {
@@ -25,8 +34,8 @@ pub struct TraceSettings {
 /// A request within a trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traced {
-    /// The span of the caller.
-    pub(crate) parent: TraceContext,
+    /// The span of the caller; `None` if the trace begins here.
+    pub(crate) parent: Option<TraceContext>,
     /// The span of the request, and where it is sent.
     pub(crate) trace: RequestTrace,
 }
@@ -36,22 +45,22 @@ impl Traced {
     pub(crate) fn record(self, span: &Span) {
         let own = self.trace.context;
         span.record("trace_id", own.trace_id());
-        span.record("parent_span_id", self.parent.span_id());
+        if let Some(parent) = self.parent {
+            span.record("parent_span_id", parent.span_id());
+        }
         span.record("span_id", own.span_id());
     }
 }
 
 impl TraceSettings {
-    /// The trace of a request; `None` if it has no valid `traceparent`, or several. One that is not
-    /// valid is as good as none.
-    pub(crate) fn of(self, headers: &HeaderMap) -> Option<Traced> {
-        let mut values = headers.get_all(TRACEPARENT).iter();
-        let (value, None) = (values.next()?, values.next()) else {
-            return None;
-        };
-        let parent = TraceContext::parse(value.to_str().ok()?)?;
+    /// The trace of a request with this span. `None` if it has no valid `traceparent`, or several,
+    /// unless spans are exported: then it begins one. One that is not valid is as good as none.
+    pub(crate) fn of(self, headers: &HeaderMap, span: &Span) -> Option<Traced> {
+        let parent = sent(headers);
+        let exported = trawl_telemetry::begin_trace(span, parent);
+        let child = || Some(parent?.child(getrandom::u64().ok()?));
         let trace = RequestTrace {
-            context: parent.child(getrandom::u64().ok()?),
+            context: exported.or_else(child)?,
             in_requests: self.in_requests,
             in_webhooks: self.in_webhooks,
         };
@@ -90,8 +99,10 @@ mod tests {
             in_webhooks: true,
             ..TraceSettings::default()
         };
-        let traced = settings.of(&headers(&[SENT])).expect("a trace");
-        let (parent, own) = (traced.parent, traced.trace.context);
+        let none = Span::none();
+        let traced = settings.of(&headers(&[SENT]), &none).expect("a trace");
+        let parent = traced.parent.expect("the caller's span");
+        let own = traced.trace.context;
         assert_eq!(parent.to_string(), SENT);
         assert_eq!(own.trace_id(), parent.trace_id());
         assert_ne!(own.span_id(), parent.span_id());
@@ -109,7 +120,8 @@ mod tests {
     fn other_headers_are_no_trace() {
         let settings = TraceSettings::default();
         for wrong in [&[][..], &["00-1-2-01"], &[SENT, SENT]] {
-            assert!(settings.of(&headers(wrong)).is_none(), "{wrong:?}");
+            let traced = settings.of(&headers(wrong), &Span::none());
+            assert!(traced.is_none(), "{wrong:?}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracing::Instrument;
+use tracing::field::Empty;
 
 use trawl_billing::Tariff;
 use trawl_document::HeadStatements;
@@ -133,9 +134,14 @@ pub async fn produce(
         started: Instant::now(),
     };
     let host = plan.url.host_str().unwrap_or_default();
-    let span = tracing::debug_span!("page", host);
-    let produced = visit.produce().instrument(span);
-    on_behalf_of(&run.owner, traced(run.trace, produced)).await
+    let span = tracing::debug_span!("page", host, status = Empty, error = Empty);
+    let produced = visit.produce().instrument(span.clone());
+    let produced = on_behalf_of(&run.owner, traced(run.trace, produced)).await;
+    span.record("status", i64::from(produced.outcome.status));
+    if let Some(failure) = &produced.outcome.error {
+        span.record("error", failure.cause.name());
+    }
+    produced.within(span)
 }
 
 /// The result of a page that no route served, after this time.

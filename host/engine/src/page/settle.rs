@@ -1,6 +1,6 @@
 //! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
 
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use trawl_billing::{BillingError, Consumed, FundsError};
 use trawl_model::outcome::{PageOutcome, VendorPart};
@@ -21,6 +21,8 @@ pub struct Produced {
     /// What made it fail; `None` of a good page.
     pub failed_by: Option<FailedBy>,
     on_paid: OnPaid,
+    /// The span of the page; none if it is neither logged nor exported.
+    span: Span,
 }
 
 /// What happens once the page is paid for. Dropping it does nothing.
@@ -41,7 +43,14 @@ impl Produced {
             usage,
             failed_by: None,
             on_paid,
+            span: Span::none(),
         }
+    }
+
+    /// The same with the span of the page, in which it is charged, too.
+    #[must_use]
+    pub(super) fn within(self, span: Span) -> Self {
+        Self { span, ..self }
     }
 
     /// A page that this made fail. Nothing of it is billed or cached.
@@ -132,8 +141,10 @@ pub async fn try_settle(
     let charge = trawl_billing::price(&usage, &tariff);
     let posted = match reservation {
         Some(reservation) => {
-            let posted = reservation.post(&charge);
-            posted.instrument(tracing::debug_span!("charge")).await
+            let page = &produced.span;
+            let charging = page.in_scope(|| tracing::debug_span!("charge"));
+            let posted = reservation.post(&charge).instrument(charging);
+            posted.instrument(page.clone()).await
         }
         None => Err(BillingError::Unavailable),
     };

@@ -170,7 +170,7 @@ impl ProviderStats {
         let labels = labels(candidate.name(), candidate.payment);
         metrics::counter!("trawl_provider_calls_total", &outcome_labels(&labels, name))
             .increment(1);
-        metrics::histogram!("trawl_provider_call_seconds", &labels).record(elapsed);
+        metrics::histogram!("trawl_provider_call_duration_seconds", &labels).record(elapsed);
         metrics::counter!("trawl_provider_cost_nanodollars_total", &labels)
             .increment(cost.0.unsigned_abs());
     }

@@ -164,8 +164,11 @@ impl Egress {
     ///
     /// # Errors
     /// [`EgressError`]: refused before anything is sent, or failed on the way.
-    pub async fn send(&self, mut request: Request, route: &Route) -> Result<Reply, EgressError> {
-        trace::add(&mut request);
+    pub async fn send(&self, request: Request, route: &Route) -> Result<Reply, EgressError> {
+        trace::spanned(request, |request| self.send_as_caller(request, route)).await
+    }
+
+    async fn send_as_caller(&self, request: Request, route: &Route) -> Result<Reply, EgressError> {
         if sample::is_sample(request.url()) {
             let page = Response::from(sample::respond(request.url()));
             return Ok(self.reply(page, false));
@@ -237,7 +240,7 @@ impl Egress {
         if !self.grants.contains(&target) {
             return Err(EgressError::NotGranted(target.0));
         }
-        self.send_as_operator(request).await
+        trace::spanned(request, |request| self.send_as_operator(request)).await
     }
 
     /// Sends a request on the operator's behalf to a service that the operator allows: `may`
@@ -254,12 +257,11 @@ impl Egress {
             let host = request.url().host_str().unwrap_or_default();
             return Err(EgressError::NotGranted(host.to_owned()));
         }
-        self.send_as_operator(request).await
+        trace::spanned(request, |request| self.send_as_operator(request)).await
     }
 
     /// Sends a request to a URL that the operator has allowed.
-    async fn send_as_operator(&self, mut request: Request) -> Result<Reply, EgressError> {
-        trace::add(&mut request);
+    async fn send_as_operator(&self, request: Request) -> Result<Reply, EgressError> {
         let account = current_account();
         let names = self.check(request.url(), Trust::Operator, &account).await?;
         let dial = Dial::new(names, account);

@@ -1,9 +1,14 @@
-//! The trace context of outgoing requests.
+//! Outgoing requests as parts of a trace: their spans, and their trace context.
 
 use http::HeaderValue;
 use reqwest::Request;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
+use trawl_model::redact::shown_url;
 use trawl_model::trace::{TRACEPARENT, TraceContext};
+
+use super::{EgressError, Reply};
 
 tokio::task_local! {
     /// The span for which the current task sends requests; `None` if they carry none.
@@ -18,20 +23,48 @@ pub fn traced<F: Future>(
     TRACE.scope(trace, work)
 }
 
-/// Adds a `traceparent` to a request, if its task has a trace and it has none itself. Each request
-/// is a span of its own, whose id the span of the log gets, too.
-pub(super) fn add(request: &mut Request) {
+/// Sends a request as a span of its own, up to the head of its response, and with a `traceparent`
+/// if the requests of its task carry one.
+pub(super) async fn spanned<F>(
+    mut request: Request,
+    send: impl FnOnce(Request) -> F,
+) -> Result<Reply, EgressError>
+where
+    F: Future<Output = Result<Reply, EgressError>>,
+{
+    let url = request.url();
+    let span = tracing::debug_span!(
+        "http",
+        method = request.method().as_str(),
+        url = shown_url(url.as_str()),
+        host = url.host_str(),
+        port = url.port_or_known_default().map(i64::from),
+        status = Empty,
+        error = Empty,
+    );
+    add(&mut request, &span);
+    let sent = send(request).instrument(span.clone()).await;
+    match &sent {
+        Ok(reply) => span.record("status", i64::from(reply.status().as_u16())),
+        Err(error) => span.record("error", error.cause().name()),
+    };
+    sent
+}
+
+/// Adds a `traceparent` to a request, if its task has a trace and it has none itself. Its id is
+/// that of the request's span if that is exported; the span around it in the log gets it, too.
+fn add(request: &mut Request, span: &Span) {
     let trace = TRACE.try_with(|trace| *trace).ok().flatten();
     let Some(trace) = trace.filter(|_| !request.headers().contains_key(TRACEPARENT)) else {
         return;
     };
-    let Ok(random) = getrandom::u64() else {
+    let exported = trawl_telemetry::exported_context(span);
+    let Some(own) = exported.or_else(|| Some(trace.child(getrandom::u64().ok()?))) else {
         return;
     };
-    let span = trace.child(random);
-    if let Ok(value) = HeaderValue::try_from(span.to_string()) {
+    if let Ok(value) = HeaderValue::try_from(own.to_string()) {
         request.headers_mut().insert(TRACEPARENT, value);
-        tracing::Span::current().record("sent_span_id", span.span_id());
+        Span::current().record("sent_span_id", own.span_id());
     }
 }
 
@@ -49,7 +82,7 @@ mod tests {
             let value = HeaderValue::from_static(value);
             request.headers_mut().insert(TRACEPARENT, value);
         }
-        add(&mut request);
+        add(&mut request, &Span::none());
         let value = request.headers().get(TRACEPARENT)?;
         Some(value.to_str().expect("text").to_owned())
     }

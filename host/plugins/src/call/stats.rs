@@ -64,7 +64,7 @@ impl Stats {
                 calls: metrics::counter!("trawl_plugin_calls_total", &labels),
                 failures: metrics::counter!("trawl_plugin_failures_total", &labels),
                 traps: metrics::counter!("trawl_plugin_traps_total", &labels),
-                seconds: metrics::histogram!("trawl_plugin_call_seconds", &labels),
+                seconds: metrics::histogram!("trawl_plugin_call_duration_seconds", &labels),
                 memory_peak: metrics::gauge!("trawl_plugin_memory_peak_bytes", &labels),
             },
         }

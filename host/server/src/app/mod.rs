@@ -10,6 +10,7 @@ mod serve;
 mod service;
 mod settings;
 mod shutdown;
+mod spans;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,6 +43,7 @@ use foundation::Foundation;
 
 pub use engine::{EngineParts, report_compiling};
 pub use settings::{pooled_keys, pools, prices, router_defaults, seat_prices};
+pub(crate) use spans::start_logs;
 
 /// Files and directories of the server.
 #[derive(Clone, Debug)]

@@ -20,7 +20,7 @@ use super::engine_args::EngineArgs;
 use super::environment::log_filter;
 use super::listen::{listen_address, on_this_machine};
 use super::standard_output::print;
-use crate::app::{App, Paths};
+use crate::app::{App, Paths, start_logs};
 use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
 use crate::listener::descriptors;
 
@@ -58,13 +58,13 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
-    trawl_telemetry::start_logs(log_filter().as_deref())?;
-    trawl_telemetry::log_panics();
-    trawl_telemetry::start_metrics()?;
-    keep_private();
     // From now on, so that it does not end a server that starts.
     let hangup = signal(SignalKind::hangup())?;
     let (mut config, plugins) = args.engine.load()?;
+    let spans = start_logs(log_filter().as_deref(), &config.trace)?;
+    trawl_telemetry::log_panics();
+    trawl_telemetry::start_metrics()?;
+    keep_private();
     if let Some(setting) = args.access_log {
         config.http.access_log = setting;
     }
@@ -84,6 +84,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
         plugins,
     };
     let app = App::build(config, &paths).await?;
+    let exporting = spans.map(|spans| app.export_spans(spans)).transpose()?;
     greet(&app, address, &paths.data).await?;
     let stopping = Arc::clone(&app);
     let mut stop_signals = StopSignals::listen(hangup)?;
@@ -94,6 +95,9 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     });
     let served = app.serve(listener).await;
     signals.abort();
+    if let Some(exporting) = exporting {
+        exporting.finish().await;
+    }
     served
 }
 
