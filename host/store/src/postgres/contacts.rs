@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
 
-use super::records::read_pages;
-use super::row::{begin, column, digest, failed_to, text};
+use super::row::{begin, digest, failed_to, text};
 use super::{PostgresStore, lists};
 use crate::contacts::CONTACTS_MAX;
+use crate::rows::{column, contact_pages};
 use crate::{
     AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
 };
@@ -76,7 +76,7 @@ impl Merged {
             kind: String::new(),
             value: String::new(),
             details: String::new(),
-            pages: read_pages(row)?,
+            pages: contact_pages(row)?,
             first_seen: column(row, "first_seen")?,
             last_seen: column(row, "last_seen")?,
         })

@@ -3,10 +3,10 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::records::read_pages;
-use super::row::{begin, column, failed_to};
+use super::row::{begin, failed_to};
 use super::{SqliteStore, lists};
 use crate::contacts::CONTACTS_MAX;
+use crate::rows::{column, contact_pages};
 use crate::{
     AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
 };
@@ -121,7 +121,7 @@ async fn update(
     contact: &Contact,
 ) -> Result<(), StoreError> {
     let seq: i64 = column(row, "seq")?;
-    let mut pages = read_pages(row)?;
+    let mut pages = contact_pages(row)?;
     for page in &contact.pages {
         if !pages.contains(page) {
             pages.push(page.clone());

@@ -7,10 +7,10 @@ use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryKind, PageMemory};
 use trawl_model::secret::Secret;
 
-use super::records::event;
-use super::row::{begin, column, failed_to};
+use super::row::{begin, failed_to};
 use super::{SqliteStore, lists};
 use crate::outbox::new_webhook_secret;
+use crate::rows::{column, event};
 use crate::{
     AccountId, BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
     PageRange, Rows, SigningSecrets, StoreError, StoreFuture, WebhookSecrets,
