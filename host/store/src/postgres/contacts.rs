@@ -6,11 +6,9 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 
 use super::row::{begin, digest, failed_to, text};
 use super::{PostgresStore, lists};
-use crate::contacts::CONTACTS_MAX;
+use crate::contacts::{CONTACTS_MAX, pages_json};
 use crate::rows::{column, contact_pages};
-use crate::{
-    AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
-};
+use crate::{AccountId, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture};
 
 const WRITING: &str = "write contacts";
 
@@ -250,8 +248,4 @@ async fn update(
     .await
     .map_err(failed_to(WRITING))
     .map(drop)
-}
-
-fn pages_json(pages: &[String]) -> String {
-    serde_json::json!(&pages[..pages.len().min(CONTACT_PAGES_MAX)]).to_string()
 }

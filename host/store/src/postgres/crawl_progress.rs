@@ -13,8 +13,6 @@ use crate::{PageContent, PageRow, Progress, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
-/// Bytes of a URL's row and of a page's row, without their texts.
-const ROW_BYTES: usize = 64;
 
 /// Writes URLs, pages and totals in one transaction. Returns the bytes that the account has stored
 /// now.
@@ -43,7 +41,7 @@ pub(super) async fn save(
     .fetch_one(&mut *transaction)
     .await
     .map_err(&failed)?;
-    let n_bytes = new_bytes(progress, last_url, last_page);
+    let n_bytes = progress.new_bytes(last_url, last_page);
     insert_urls(&mut transaction, crawl, &progress.urls).await?;
     insert_pages(&mut transaction, crawl, &progress.pages).await?;
     // Last, because other crawls of the account wait for its row of totals from here on.
@@ -75,23 +73,6 @@ async fn update_totals(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-/// The bytes of rows that are not stored yet: both kinds are numbered without gaps.
-fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
-    let urls = progress.urls.iter();
-    let urls = urls.filter(|row| i64::from(row.n) > last_url);
-    let urls: usize = urls
-        .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
-        .sum();
-    let pages = progress.pages.iter();
-    let pages = pages.filter(|row| signed(row.seq) > last_page);
-    let pages = pages.map(|row| {
-        let error = row.error.as_ref().map_or(0, String::len);
-        let cause = row.cause.as_ref().map_or(0, String::len);
-        error + cause + ROW_BYTES + row.place.length as usize
-    });
-    (urls + pages.sum::<usize>()) as u64
 }
 
 /// A text that may be absent, as PostgreSQL stores it.

@@ -5,11 +5,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::row::{begin, failed_to};
 use super::{SqliteStore, lists};
-use crate::contacts::CONTACTS_MAX;
+use crate::contacts::{CONTACTS_MAX, pages_json};
 use crate::rows::{column, contact_pages};
-use crate::{
-    AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
-};
+use crate::{AccountId, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture};
 
 const WRITING: &str = "write contacts";
 
@@ -139,8 +137,4 @@ async fn update(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-fn pages_json(pages: &[String]) -> String {
-    serde_json::json!(&pages[..pages.len().min(CONTACT_PAGES_MAX)]).to_string()
 }

@@ -17,8 +17,6 @@ const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
 /// Batch sizes of an insert, largest first. Fixed sizes, so that each statement is prepared once.
 const BATCH_ROWS: [usize; 4] = [128, 32, 8, 1];
-/// Bytes of a URL's row and of a page's row, without their texts.
-const ROW_BYTES: usize = 64;
 
 /// Writes URLs, pages and totals in one transaction. Returns the bytes that the account has stored
 /// now.
@@ -40,7 +38,7 @@ pub(super) async fn save(
     let Some((crawl, account, last_url, last_page)) = stored else {
         return Err(failed(sqlx::Error::RowNotFound));
     };
-    let n_bytes = new_bytes(progress, last_url, last_page);
+    let n_bytes = progress.new_bytes(last_url, last_page);
     update_totals(&mut transaction, crawl, progress, n_bytes).await?;
     insert(&mut transaction, &URLS, &progress.urls, |query, row| {
         query
@@ -97,23 +95,6 @@ async fn update_totals(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-/// The bytes of rows that are not stored yet: both kinds are numbered without gaps.
-fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
-    let urls = progress.urls.iter();
-    let urls = urls.filter(|row| i64::from(row.n) > last_url);
-    let urls: usize = urls
-        .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
-        .sum();
-    let pages = progress.pages.iter();
-    let pages = pages.filter(|row| signed(row.seq) > last_page);
-    let pages = pages.map(|row| {
-        let error = row.error.as_ref().map_or(0, String::len);
-        let cause = row.cause.as_ref().map_or(0, String::len);
-        error + cause + ROW_BYTES + row.place.length as usize
-    });
-    (urls + pages.sum::<usize>()) as u64
 }
 
 /// An insert of several rows.
