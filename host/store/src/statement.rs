@@ -67,8 +67,8 @@ pub struct Audit {
     pub key_disagreements: Vec<KeyDisagreement>,
 }
 
-/// An account's id, balance and reserved money; the sums of the amounts and of `held` of its entries,
-/// and their number.
+/// An account's id, balance and reserved money; the sums of the amounts and of `held` of its
+/// entries, and their number.
 pub(crate) type AuditRow = (String, i64, i64, i64, i64, i64);
 
 impl Audit {
