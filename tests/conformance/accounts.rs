@@ -61,13 +61,16 @@ struct Accounts {
     site: Site,
 }
 
-/// What the first account sends, and what the site answers.
+/// What the accounts send, and what the site answers.
 #[derive(Debug)]
 struct Visit {
     target: String,
     /// Parameters with a secret; none when the answer is what is secret.
     secrets: Value,
     secret: Option<String>,
+    /// The same of the second account.
+    other_secrets: Value,
+    other_secret: Option<String>,
     headers: String,
     is_shared: bool,
     /// The page without what it repeats; a rendered one has a part.
@@ -86,18 +89,22 @@ impl Accounts {
         }
     }
 
-    /// Lets both callers visit, and compares what the second one sees with the rule.
+    /// Lets both callers visit, and compares what the second one sees with the rule. If that one
+    /// has a secret, too, the first one looks again.
     async fn visit(&self, visit: &Visit, engine: &str, trial: &mut Trial) {
         let url = self.put(visit);
-        let mut first = json!({
+        let plain = json!({
             "url": url, "request": engine, "return_format": ["raw", "text"], "metadata": true,
             "return_headers": true, "return_cookies": true, "return_page_links": true,
         });
-        let second = first.clone();
-        let fields = first.as_object_mut().expect("an object");
-        fields.extend(visit.secrets.as_object().expect("an object").clone());
-        let ours = self.app.page(first).await;
-        let theirs = self.other.page(second).await;
+        let with = |secrets: &Value| {
+            let mut request = plain.clone();
+            let fields = request.as_object_mut().expect("an object");
+            fields.extend(secrets.as_object().expect("an object").clone());
+            request
+        };
+        let ours = self.app.page(with(&visit.secrets)).await;
+        let theirs = self.other.page(with(&visit.other_secrets)).await;
         let seen = theirs.to_string();
         let tokens = tokens(&ours.to_string());
         assert!(
@@ -114,6 +121,22 @@ impl Accounts {
             &input,
             "the second account sees []",
             &format!("the second account sees {leaks:?}"),
+        );
+        let Some(secret) = &visit.other_secret else {
+            return;
+        };
+        let before = ours.to_string();
+        let again = self.app.page(plain.clone()).await.to_string();
+        let own = self::tokens(&seen).into_iter();
+        let own = own.filter(|token| !before.contains(token));
+        let leaks: Vec<String> = own
+            .chain([secret.clone()])
+            .filter(|it| again.contains(it))
+            .collect();
+        trial.compare(
+            &input,
+            "the first account sees []",
+            &format!("the first account sees {leaks:?}"),
         );
     }
 
@@ -241,14 +264,27 @@ fn visit(draw: &mut Draw, number: usize) -> Visit {
         true => secrets(draw, number),
         false => (json!({}), None),
     };
+    let (other_secrets, other_secret) = other_secrets(number);
     Visit {
         target: format!("/{number}{query}"),
         secrets,
         secret,
+        other_secrets,
+        other_secret,
         headers: headers.to_owned(),
         is_shared,
         html: "<p>A page for one or for all.</p>".to_owned(),
         has_part: false,
+    }
+}
+
+/// The secrets of the second account, which every third visit has.
+fn other_secrets(number: usize) -> (Value, Option<String>) {
+    let secret = format!("other{number}y");
+    match number % 6 {
+        0 => (json!({"cookies": format!("sid={secret}")}), Some(secret)),
+        3 => (json!({"headers": {"X-Token": secret}}), Some(secret)),
+        _ => (json!({}), None),
     }
 }
 

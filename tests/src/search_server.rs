@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::http_server::{self, Listening, Received};
+use crate::http_server::{self, Listening};
 use crate::vendors::{Answered, Asked, GOOD_KEY};
 
 /// Parameters of SearXNG's search API that the adapter may send.
@@ -94,26 +94,10 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
     let address = stream.local_addr().ok()?;
     loop {
         let received = http_server::read(&mut stream).await?;
-        let (name, asked) = asked(received, address)?;
+        let (name, asked) = Asked::of(received, address)?;
         let answer = state.answer(&name, asked);
         http_server::write(&mut stream, answer.status, &answer.headers, &answer.body).await?;
     }
-}
-
-/// A request with the service it is for.
-fn asked(received: Received, address: SocketAddr) -> Option<(String, Asked)> {
-    let (method, target) = received.first_line()?;
-    let url = reqwest::Url::parse(&format!("http://{address}{target}")).ok()?;
-    let (name, path) = url.path().strip_prefix('/')?.split_once('/')?;
-    let asked = Asked {
-        method: method.to_owned(),
-        path: format!("/{path}"),
-        query: url.query_pairs().into_owned().collect(),
-        headers: received.headers(),
-        origin: format!("http://{address}/{name}"),
-        body: received.body,
-    };
-    Some((name.to_owned(), asked))
 }
 
 impl State {

@@ -124,20 +124,25 @@ fn serve(mut stream: TcpStream, cases: &[Case]) -> std::io::Result<()> {
         }
         _ => {
             pause();
-            let (status, media_type, body): (_, _, &[u8]) = match kind {
-                "script" => ("200 OK", "text/javascript", b"done();"),
-                "style" => ("200 OK", "text/css", b"p { color: navy }"),
-                "picture" => ("200 OK", "image/gif", GIF),
-                "frame" => {
-                    let html = format!("<p id=p></p>{}<script>done()</script>", super::cases::DONE);
-                    return whole(&mut stream, "200 OK", "text/html", html.as_bytes());
-                }
-                "failure" => ("500 Internal Server Error", "application/json", b"{}"),
-                _ => ("200 OK", "application/json", b"{}"),
-            };
-            whole(&mut stream, status, media_type, body)
+            part(&mut stream, kind)
         }
     }
+}
+
+/// A part of a page of this kind.
+fn part(stream: &mut TcpStream, kind: &str) -> std::io::Result<()> {
+    let (status, media_type, body): (_, _, &[u8]) = match kind {
+        "script" => ("200 OK", "text/javascript", b"done();"),
+        "style" => ("200 OK", "text/css", b"p { color: navy }"),
+        "picture" => ("200 OK", "image/gif", GIF),
+        "frame" => {
+            let html = format!("<p id=p></p>{}<script>done()</script>", super::cases::DONE);
+            return whole(stream, "200 OK", "text/html", html.as_bytes());
+        }
+        "failure" => ("500 Internal Server Error", "application/json", b"{}"),
+        _ => ("200 OK", "application/json", b"{}"),
+    };
+    whole(stream, status, media_type, body)
 }
 
 /// A page; it pauses for a moment where its HTML says so.

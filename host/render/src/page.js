@@ -87,6 +87,32 @@
     element.dispatchEvent(new Event("input", { bubbles: true }));
     element.dispatchEvent(new Event("change", { bubbles: true }));
   };
+  // Fields whose text a reader sees: a password is not one of them. Sliders and colours have a value even where the source has none.
+  const LEGIBLE = new Set("color date datetime-local email month number range search tel text time url week".split(" "));
+  const hasOwnValue = (element, type) => element.hasAttribute("value") || (type !== "color" && type !== "range");
+  // Notes what a field shows where its source says something else: by `set` an attribute of an element, null for one that it no longer has;
+  // by `write` the text of a `textarea`. The options of a `select` are noted with it.
+  const noteState = (element, set, write) => {
+    const name = localName(element);
+    if (name === "input") {
+      const { type, value, checked } = element;
+      if (type === "checkbox" || type === "radio") {
+        if (checked !== element.defaultChecked) set(element, "checked", checked ? "" : null);
+      } else if (LEGIBLE.has(type) && value !== element.defaultValue && hasOwnValue(element, type)) {
+        set(element, "value", value);
+      }
+    } else if (name === "textarea") {
+      if (element.value !== element.defaultValue?.replace(/\r\n?/g, "\n")) write(element, element.value);
+    } else if (name === "select" && element.options) {
+      const options = [...element.options], marked = options.filter((option) => option.defaultSelected);
+      // What it shows by its source: of a drop-down without a mark the first option that is not disabled.
+      const isList = element.multiple || element.size > 1;
+      const first = () => options.filter((option) => !isList && !option.matches(":disabled")).slice(0, 1);
+      const usual = element.multiple ? marked : marked.length > 0 ? marked.slice(-1) : first();
+      if (options.every((option) => option.selected === usual.includes(option))) return;
+      for (const option of options) if (option.selected !== option.defaultSelected) set(option, "selected", option.selected ? "" : null);
+    }
+  };
   const URLS = new Set("action background cite data data-original data-src formaction href icon longdesc poster src xlink:href".split(" "));
   const SETS = new Set("data-srcset imagesrcset srcset".split(" "));
   // A `srcset` with `each` of its URLs replaced: they end at white space, or at the commas before it.
@@ -150,9 +176,9 @@
       || [...all(document, "p,div,span,li,td,h1,h2,h3,output,strong,em,b,section,main")].slice(0, 2000).some((element) => element.childElementCount === 0 && isLoading(element));
   };
   return {
-    // Serialises the document as HTML, or what its body shows: shadow roots flattened, frames of the same origin inlined, without `noscript`. A
-    // frame in `trawlFrames` is its name between two U+0000. Returns its length and its first `piece` characters, and keeps it for `piece()`;
-    // null when it has more than `limit` characters.
+    // Serialises the document as HTML, or what its body shows: shadow roots flattened, frames of the same origin inlined, without `noscript`,
+    // fields in the state that they have now. A frame in `trawlFrames` is its name between two U+0000. Returns its length and its first `piece`
+    // characters, and keeps it for `piece()`; null when it has more than `limit` characters.
     serialise(limit, piece, bodyOnly) {
       const VOID = new Set("area base br col embed hr img input link meta source track wbr".split(" "));
       const RAW = new Set("style script xmp iframe noembed noframes plaintext".split(" "));
@@ -169,20 +195,27 @@
         const document = within(frame), body = document && bodyOf(document);
         return body && childrenOf(body).length ? document : null;
       };
+      // What fields show now: attributes by their names, and the texts of `textarea`.
+      const states = new Map(), typed = new Map();
+      const setState = (element, name, value) => states.set(element, { name, value });
+      const setText = (element, text) => typed.set(element, text);
       // Elements that need more than their own outerHTML, and all of their ancestors.
       const special = new Set(), SPECIAL = new Set("noscript iframe frame frameset slot".split(" "));
       const look = (root) => {
         for (const element of all(root, "*")) {
           const shadow = anyShadow(element);
-          if (shadow || SPECIAL.has(localName(element))) {
+          noteState(element, setState, setText);
+          if (shadow || SPECIAL.has(localName(element)) || states.has(element) || typed.has(element)) {
             for (let at = element; at && !special.has(at); at = parentOf(at)) special.add(at);
             if (shadow) look(shadow);
           }
         }
       };
       const open = (element, name, place) => {
+        const state = states.get(element);
         let tag = "<" + name;
-        for (const { name, value } of attributesOf(element)) tag += " " + name + '="' + attribute(place.written(name, value)) + '"';
+        for (const { name, value } of attributesOf(element)) if (name !== state?.name) tag += " " + name + '="' + attribute(place.written(name, value)) + '"';
+        if (state && state.value !== null) tag += " " + state.name + '="' + attribute(state.value) + '"';
         put(tag + ">");
       };
       const inShadow = (node) => node.getRootNode() instanceof ShadowRoot;
@@ -240,8 +273,9 @@
           open(node, name, place);
         }
         if (VOID.has(name)) return;
-        const shadowRoot = anyShadow(node);
-        if (shadowRoot) children(childrenOf(shadowRoot), place, true);
+        const shadowRoot = anyShadow(node), own = typed.get(node);
+        if (own !== undefined) put(text(own));
+        else if (shadowRoot) children(childrenOf(shadowRoot), place, true);
         else children(childrenOf(name === "template" && node.content ? node.content : node), place, shadow);
         put("</" + name + ">");
       };

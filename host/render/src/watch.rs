@@ -23,7 +23,7 @@ use super::caller_headers::{CallerHeaders, PageRequest};
 use super::cdp::{CallError, Connection};
 use super::error::RenderError;
 use super::events::{Event, Events, SessionEnd};
-use super::fields::{Fields, Request};
+use super::fields::{Fields, Request, TargetInfo};
 use super::navigation::Document;
 use super::page_state::{PageState, lines};
 use super::workers;
@@ -271,7 +271,6 @@ impl Watch {
         method: &str,
         fields: Fields,
     ) -> Result<(), RenderError> {
-        let mut state = self.state();
         match (method, fields) {
             (
                 "Target.attachedToTarget",
@@ -280,17 +279,7 @@ impl Watch {
                     target_info: Some(worker),
                     ..
                 },
-            ) => {
-                let has_cookies = !self.cookies().is_empty();
-                let is_shared = worker.r#type == workers::SHARED;
-                if !is_shared || has_cookies {
-                    connection.listen_too(session, &own);
-                }
-                if !is_shared {
-                    state.exchanges.worker_seen(worker.target_id.clone());
-                }
-                workers::start(connection, &own, &worker, &self.policy.agent, has_cookies);
-            }
+            ) => self.start_worker(connection, session, &own, &worker),
             (
                 "Target.detachedFromTarget",
                 Fields {
@@ -299,7 +288,7 @@ impl Watch {
                 },
             ) if own != session => {
                 connection.forget(&own);
-                state.worker_left(&own);
+                self.state().worker_left(&own);
             }
             (
                 "Target.targetCreated",
@@ -308,6 +297,7 @@ impl Watch {
                     ..
                 },
             ) => {
+                let mut state = self.state();
                 state.counts.count(method)?;
                 state.worker_made(worker.target_id, &worker.r#type);
             }
@@ -318,12 +308,27 @@ impl Watch {
                     ..
                 },
             ) => {
+                let mut state = self.state();
                 state.counts.count(method)?;
                 state.worker_ended(&target);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Starts a worker whose session `own` has begun in that of the page.
+    fn start_worker(&self, connection: &Connection, session: &str, own: &str, worker: &TargetInfo) {
+        let has_cookies = !self.cookies().is_empty();
+        let is_shared = worker.r#type == workers::SHARED;
+        if !is_shared || has_cookies {
+            connection.listen_too(session, own);
+        }
+        if !is_shared {
+            let seen = worker.target_id.clone();
+            self.state().exchanges.worker_seen(seen);
+        }
+        workers::start(connection, own, worker, &self.policy.agent, has_cookies);
     }
 
     fn handle_network(&self, method: &str, worker: Option<Arc<str>>, mut fields: Fields) {

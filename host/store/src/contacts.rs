@@ -63,3 +63,8 @@ impl RowBytes for Contact {
         size_of::<Self>() + texts.chain(pages).sum::<usize>()
     }
 }
+
+/// The pages of a contact as the column has them.
+pub(crate) fn pages_json(pages: &[String]) -> String {
+    serde_json::json!(&pages[..pages.len().min(CONTACT_PAGES_MAX)]).to_string()
+}

@@ -10,6 +10,9 @@ use crate::account::{AccountId, KeyPrefix};
 use crate::future::StoreFuture;
 use crate::paging::{PageRange, RowBytes, Rows, text_bytes};
 
+/// Bytes of a URL's row and of a page's row, without their texts.
+const ROW_BYTES: usize = 64;
+
 /// Crawls. Every operation is durable once its future returns `Ok`, and atomic unless it says
 /// otherwise.
 pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
@@ -391,6 +394,26 @@ pub struct Progress {
     pub pages: Vec<PageRow>,
     /// New totals over all pages.
     pub counts: CrawlCounts,
+}
+
+impl Progress {
+    /// The bytes of rows that are not stored yet, after the last URL and the last page that are:
+    /// both kinds are numbered without gaps.
+    pub(crate) fn new_bytes(&self, last_url: i64, last_page: i64) -> u64 {
+        let urls = self.urls.iter();
+        let urls = urls.filter(|row| i64::from(row.n) > last_url);
+        let urls: usize = urls
+            .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
+            .sum();
+        let pages = self.pages.iter();
+        let pages = pages.filter(|row| i64::try_from(row.seq).unwrap_or(i64::MAX) > last_page);
+        let pages = pages.map(|row| {
+            let error = row.error.as_ref().map_or(0, String::len);
+            let cause = row.cause.as_ref().map_or(0, String::len);
+            error + cause + ROW_BYTES + row.place.length as usize
+        });
+        (urls + pages.sum::<usize>()) as u64
+    }
 }
 
 /// A page of a crawl as lists show it.

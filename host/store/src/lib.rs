@@ -25,6 +25,7 @@ mod outbox;
 mod page_log;
 mod paging;
 pub mod postgres;
+mod rows;
 pub mod sqlite;
 mod statement;
 mod storage;

@@ -82,6 +82,24 @@ pub struct BatchSize {
     pub bytes: u64,
 }
 
+impl BatchSize {
+    /// The last of the events, of which the numbers and the bytes of the bodies are given in order,
+    /// that fit into the batch, and the bytes of their bodies. `None` if there are none.
+    pub(crate) fn window(&self, events: &[(i64, i64)]) -> Option<(i64, usize)> {
+        let mut sum = 0;
+        let mut last = None;
+        for (seq, length) in events {
+            sum += length.unsigned_abs();
+            if last.is_some() && sum > self.bytes {
+                sum -= length.unsigned_abs();
+                break;
+            }
+            last = Some(*seq);
+        }
+        Some((last?, usize::try_from(sum).ok()?))
+    }
+}
+
 /// The secrets that sign webhook events. Billing shows and renews them, webhooks sign with them.
 pub trait WebhookSecrets {
     /// The signing secret of an account; generated and stored on first use.

@@ -15,6 +15,8 @@ use crate::crawls::LogPosition;
 use crate::error::StoreError;
 
 const FOLDER: &str = "crawls";
+/// Crawls without their entries that the log names.
+const NAMED_MAX: usize = 5;
 const PRIVATE_FOLDER: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 /// Entries from this size on are compressed; below, the zstd frame costs more than it saves.
@@ -51,6 +53,18 @@ pub enum ReadEntry {
 }
 
 impl PageLog {
+    /// Logs the crawls of which the database has entries and the disk has not.
+    pub(crate) fn name_incomplete(crawls: &[String]) {
+        if !crawls.is_empty() {
+            let named = &crawls[..crawls.len().min(NAMED_MAX)];
+            tracing::error!(
+                n_crawls = crawls.len(),
+                crawls = named.join(", "),
+                "the files of these crawls in `crawls/` are missing or too short: their pages cannot be read"
+            );
+        }
+    }
+
     /// Opens the log of a crawl for reading. Creates an empty one if it is missing.
     ///
     /// # Errors

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::StoreError;
+
 /// Which page of a list to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRange {
@@ -88,6 +90,30 @@ pub trait RowBytes {
 /// Bytes of an optional text on the heap.
 pub(crate) fn text_bytes(text: Option<&String>) -> usize {
     text.map_or(0, String::capacity)
+}
+
+impl<T> Rows<T> {
+    /// The page of these rows of the database: at most `limit`, one more of which shows that there
+    /// is a next page.
+    pub(crate) fn of<R>(
+        rows: Vec<R>,
+        (limit, count): (u32, u64),
+        key: impl Fn(&R) -> Result<RowKey, StoreError>,
+        read: impl Fn(&R) -> Result<T, StoreError>,
+    ) -> Result<Self, StoreError> {
+        let limit = limit as usize;
+        let next = match rows.len() > limit {
+            true => rows[..limit].last().map(key).transpose()?,
+            false => None,
+        };
+        // Each is dropped once it is read, so that its texts are not in memory twice.
+        let rows = rows
+            .into_iter()
+            .take(limit)
+            .map(|row| read(&row))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { rows, count, next })
+    }
 }
 
 impl<T: RowBytes> Rows<T> {

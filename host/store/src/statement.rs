@@ -1,5 +1,7 @@
 //! Statements, usage sums and audits over the ledger.
 
+use std::collections::BTreeMap;
+
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
@@ -63,6 +65,90 @@ pub struct Audit {
     pub disagreements: Vec<Disagreement>,
     /// Keys whose sums differ; empty if the ledger is consistent.
     pub key_disagreements: Vec<KeyDisagreement>,
+}
+
+/// An account's id, balance and reserved money; the sums of the amounts and of `held` of its
+/// entries, and their number.
+pub(crate) type AuditRow = (String, i64, i64, i64, i64, i64);
+
+impl Audit {
+    /// Compares balances with the sums of entries.
+    pub(crate) fn of(rows: Vec<AuditRow>, key_disagreements: Vec<KeyDisagreement>) -> Self {
+        Self {
+            n_accounts: rows.len() as u64,
+            n_entries: rows.iter().map(|row| row.5.unsigned_abs()).sum(),
+            disagreements: rows
+                .into_iter()
+                .filter(|(_, balance, held, amounts, helds, _)| balance != amounts || held != helds)
+                .map(|(id, balance, held, amounts, helds, _)| Disagreement {
+                    account: AccountId::new(id),
+                    balance: Nanodollars(balance),
+                    entries_balance: Nanodollars(amounts),
+                    held: Nanodollars(held),
+                    entries_held: Nanodollars(helds),
+                })
+                .collect(),
+            key_disagreements,
+        }
+    }
+}
+
+/// Compares what each key has spent in the month of its last charge with its entries since the
+/// first one of that month. A later entry counts in that month whatever its time, as in the trigger
+/// `entries_count_for_keys`.
+#[derive(Default)]
+pub(crate) struct KeyAudit(BTreeMap<KeyPrefix, KeySums>);
+
+/// What a key has spent in a month, by its own row and by its entries.
+struct KeySums {
+    account: AccountId,
+    /// Beginning of the month in Unix milliseconds.
+    month: i64,
+    month_spent: Nanodollars,
+    entries_spent: Nanodollars,
+    /// Whether its first charge of the month was read.
+    has_begun: bool,
+}
+
+impl KeyAudit {
+    /// Adds a key by its prefix, with its account, the month of its last charge and what it has
+    /// spent in that.
+    pub(crate) fn add_key(&mut self, (prefix, account, month, spent): (String, String, i64, i64)) {
+        let sums = KeySums {
+            account: AccountId::new(account),
+            month,
+            month_spent: Nanodollars(spent),
+            entries_spent: Nanodollars::ZERO,
+            has_begun: false,
+        };
+        self.0.insert(KeyPrefix::new(&prefix), sums);
+    }
+
+    /// Adds a charge, or a refund, of a key. They come in the order of the ledger.
+    pub(crate) fn add_post(&mut self, prefix: &str, amount: i64, at: i64) {
+        let Some(sums) = self.0.get_mut(&KeyPrefix::new(prefix)) else {
+            return;
+        };
+        sums.has_begun |= at >= sums.month;
+        if sums.has_begun {
+            sums.entries_spent += Nanodollars(-amount);
+        }
+    }
+
+    /// The keys whose sums differ.
+    pub(crate) fn disagreements(self) -> Vec<KeyDisagreement> {
+        let wrong = self
+            .0
+            .into_iter()
+            .filter(|(_, sums)| sums.month_spent != sums.entries_spent);
+        let disagreements = wrong.map(|(key, sums)| KeyDisagreement {
+            account: sums.account,
+            key,
+            month_spent: sums.month_spent,
+            entries_spent: sums.entries_spent,
+        });
+        disagreements.collect()
+    }
 }
 
 /// A key whose entries do not add up to what it has spent.

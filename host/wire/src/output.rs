@@ -60,10 +60,7 @@ pub(crate) fn output_plan(
         headers: is_on(request.return_headers),
         cookies: is_on(request.return_cookies),
         chunking: chunking_plan(request.chunking_alg, catalog)?,
-        pages: match filled(request.pages.as_deref()) {
-            Some(pages) => document_pages::read(pages)?,
-            None => Vec::new(),
-        },
+        pages: filled(request.pages.as_deref()).map_or(Ok(Vec::new()), document_pages::read)?,
         decoder_options: output::decoders(request.decoder_options.unwrap_or_default(), catalog)?,
         max_size: request
             .max_size

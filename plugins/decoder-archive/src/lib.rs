@@ -174,7 +174,7 @@ impl Opened<'_> {
         let found = members.find(|member| plain(&member.path) == wanted);
         let member = found.ok_or_else(|| self.no_member(path))?;
         let body = match member.place {
-            Some(Place::Zip(stored)) => zip::expand(&self.bytes, &stored, &member.path)?,
+            Some(Place::Zip(data)) => zip::expand(&self.bytes, data, &member.path)?,
             Some(Place::Plain { from, to }) => {
                 let body = self.bytes.get(from..to);
                 let body = body.ok_or_else(|| damaged(&member.path))?;

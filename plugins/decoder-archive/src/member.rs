@@ -1,6 +1,7 @@
 //! What the formats have in common: members, and the limits of archives.
 
 use trawl_sdk::decoder::Failure;
+use trawl_zip::Data;
 
 /// Most members that are listed.
 pub(crate) const MEMBERS_MAX: usize = 20_000;
@@ -24,21 +25,9 @@ pub(crate) struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In a ZIP archive.
-    Zip(Stored),
+    Zip(Data),
     /// From one byte of the archive to another, as they are.
     Plain { from: usize, to: usize },
-}
-
-/// How a member of a ZIP archive is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
-    /// Where its local header is.
-    pub(crate) at: usize,
-    /// Bytes as stored.
-    pub(crate) bytes: usize,
-    /// 0 is stored, 8 deflated.
-    pub(crate) method: u16,
-    pub(crate) is_encrypted: bool,
 }
 
 pub(crate) fn shown(name: &str) -> String {

@@ -1,11 +1,10 @@
 //! The archive that an Office file is: its parts, expanded within limits, and their relations.
 
 use std::collections::HashMap;
-use std::io::Read;
 
-use flate2::read::DeflateDecoder;
 use trawl_sdk::decoder::{Decoded, Failure};
 use trawl_sdk::xml::{self, Element};
+use trawl_zip::{Data, Directory, Fault};
 
 /// Most entries of an archive.
 const ENTRIES_MAX: usize = 20_000;
@@ -15,25 +14,13 @@ const PART_BYTES_MAX: u64 = 48 << 20;
 const ALL_BYTES_MAX: u64 = 192 << 20;
 /// First bytes of files of Office before 2007, and of encrypted ones.
 const OLE: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
-/// Signatures of an archive's records. Source: PKWARE APPNOTE 6.3.10, section 4.3.
-const END: &[u8] = b"PK\x05\x06";
-const CENTRAL: &[u8] = b"PK\x01\x02";
-const LOCAL: &[u8] = b"PK\x03\x04";
 
 /// An archive.
 pub(crate) struct Package<'a> {
     bytes: &'a [u8],
-    entries: HashMap<String, Entry>,
+    entries: HashMap<String, Data>,
     /// Bytes that may still be expanded.
     left: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Entry {
-    at: usize,
-    stored_bytes: usize,
-    method: u16,
-    is_encrypted: bool,
 }
 
 /// A relation of a part.
@@ -55,23 +42,16 @@ impl<'a> Package<'a> {
             let reason = "it is no archive, so no Office file".to_owned();
             return Err(Failure::Unsupported(reason));
         }
-        let damaged = |what: &str| Failure::Damaged(format!("the archive has no {what}"));
-        let tail = bytes.len().saturating_sub(65_557);
-        let end = bytes[tail..].windows(4).rposition(|window| window == END);
-        let end = tail + end.ok_or_else(|| damaged("directory, it may be cut off"))?;
-        let n_entries = usize::from(u16_at(bytes, end + 10).ok_or_else(|| damaged("end"))?);
-        let mut at = u32_at(bytes, end + 16).ok_or_else(|| damaged("end"))? as usize;
+        let directory = Directory::of(bytes);
+        let directory = directory.map_err(|lacks| Failure::Damaged(lacks.to_string()))?;
+        let n_entries = directory.n_left();
         if n_entries > ENTRIES_MAX {
             let reason = format!("an archive of {n_entries} parts, at most {ENTRIES_MAX} are read");
             return Err(Failure::Limit(reason));
         }
         let mut entries = HashMap::new();
-        for _ in 0..n_entries {
-            let Some((name, entry, next)) = entry_at(bytes, at) else {
-                break;
-            };
-            entries.entry(name).or_insert(entry);
-            at = next;
+        for entry in directory {
+            entries.entry(entry.path).or_insert(entry.data);
         }
         Ok(Self {
             bytes,
@@ -86,45 +66,26 @@ impl<'a> Package<'a> {
 
     /// The bytes of a part; `None` if there is no such part.
     pub(crate) fn part(&mut self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(entry) = self.entries.get(name).copied() else {
+        let Some(data) = self.entries.get(name).copied() else {
             return Ok(None);
         };
-        if entry.is_encrypted {
-            let reason = format!("its part `{}` needs a password", shown(name));
-            return Err(Failure::Encrypted(reason));
-        }
-        let damaged = || Failure::Damaged(format!("its part `{}` is damaged", shown(name)));
-        let head = self.bytes.get(entry.at..).ok_or_else(damaged)?;
-        if !head.starts_with(LOCAL) {
-            return Err(damaged());
-        }
-        let name_bytes = usize::from(u16_at(head, 26).ok_or_else(damaged)?);
-        let extra_bytes = usize::from(u16_at(head, 28).ok_or_else(damaged)?);
-        let stored = head
-            .get(30 + name_bytes + extra_bytes..)
-            .ok_or_else(damaged)?;
-        let stored = &stored[..stored.len().min(entry.stored_bytes)];
         let most = PART_BYTES_MAX.min(self.left);
-        let mut part = Vec::new();
-        let read = match entry.method {
-            0 => stored.take(most + 1).read_to_end(&mut part),
-            8 => DeflateDecoder::new(stored)
-                .take(most + 1)
-                .read_to_end(&mut part),
-            other => {
-                let reason = format!("its part `{}` is packed by method {other}", shown(name));
-                return Err(Failure::Unsupported(reason));
+        let part = data.expand(self.bytes, most).map_err(|fault| {
+            let name = shown(name);
+            match fault {
+                Fault::Encrypted => {
+                    Failure::Encrypted(format!("its part `{name}` needs a password"))
+                }
+                Fault::Method(method) => {
+                    Failure::Unsupported(format!("its part `{name}` is packed by method {method}"))
+                }
+                Fault::Damaged => Failure::Damaged(format!("its part `{name}` is damaged")),
+                Fault::TooLarge => Failure::Limit(format!(
+                    "its part `{name}` has more than {} MiB expanded",
+                    most >> 20
+                )),
             }
-        };
-        read.map_err(|_| damaged())?;
-        if part.len() as u64 > most {
-            let mib = most >> 20;
-            let reason = format!(
-                "its part `{}` has more than {mib} MiB expanded",
-                shown(name)
-            );
-            return Err(Failure::Limit(reason));
-        }
+        })?;
         self.left -= part.len() as u64;
         Ok(Some(part))
     }
@@ -233,39 +194,6 @@ pub(crate) fn joined(folder: &str, path: &str) -> String {
         }
     }
     parts.join("/")
-}
-
-fn entry_at(bytes: &[u8], at: usize) -> Option<(String, Entry, usize)> {
-    let record = bytes.get(at..)?;
-    if !record.starts_with(CENTRAL) {
-        return None;
-    }
-    let name_bytes = usize::from(u16_at(record, 28)?);
-    let extra_bytes = usize::from(u16_at(record, 30)?);
-    let comment_bytes = usize::from(u16_at(record, 32)?);
-    let name = record.get(46..46 + name_bytes)?;
-    let entry = Entry {
-        at: u32_at(record, 42)? as usize,
-        stored_bytes: u32_at(record, 20)? as usize,
-        method: u16_at(record, 10)?,
-        is_encrypted: u16_at(record, 8)? & 1 == 1,
-    };
-    let name = String::from_utf8_lossy(name).into_owned();
-    Some((
-        name,
-        entry,
-        at + 46 + name_bytes + extra_bytes + comment_bytes,
-    ))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    let bytes = bytes.get(at..)?.first_chunk::<2>()?;
-    Some(u16::from_le_bytes(*bytes))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..)?.first_chunk::<4>()?;
-    Some(u32::from_le_bytes(*bytes))
 }
 
 fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {

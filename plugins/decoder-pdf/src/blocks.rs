@@ -127,34 +127,19 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
 }
 
 fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>) {
-    let right = lines
-        .iter()
-        .filter(|line| line.table().is_none())
-        .map(|line| line.area.x1)
-        .fold(0.0, f32::max);
-    let left = lines
-        .iter()
-        .map(|line| line.area.x0)
-        .fold(f32::INFINITY, f32::min);
-    let leading = leading(lines);
+    let column = Column::of(lines);
     let mut at = 0;
     while at < lines.len() {
-        let line = &lines[at];
-        if let Some(table) = line.table().and_then(|number| page.tables.get(number)) {
-            blocks.push(Block::Table(table.clone()));
-            at += 1;
-            continue;
-        }
-        if line.pieces.len() > 1
-            && let Some((table, n_lines)) = tables::aligned(&lines[at..])
-        {
+        let rest = &lines[at..];
+        if let Some((table, n_lines)) = table(rest, page) {
             blocks.push(Block::Table(table));
             at += n_lines;
             continue;
         }
-        let n_code = lines[at..].iter().take_while(|line| is_code(line)).count();
+        let line = &lines[at];
+        let n_code = rest.iter().take_while(|line| is_code(line)).count();
         if n_code > 0 && (n_code > 1 || line.text().split_whitespace().count() > 1) {
-            let code = code(&lines[at..at + n_code], leading);
+            let code = code(&rest[..n_code], column.leading);
             match blocks.last_mut() {
                 Some(Block::Code(before)) if at == 0 => *before += &format!("\n{code}"),
                 _ => blocks.push(Block::Code(code)),
@@ -162,32 +147,12 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
             at += n_code;
             continue;
         }
-        let marker = marker(line, left, at.checked_sub(1).and(blocks.last()));
-        let mut end = at + 1;
-        let gap = |at: usize| lines[at].v - lines[at - 1].v;
-        while end < lines.len()
-            && lines[end].table().is_none()
-            && !breaks(
-                &lines[end - 1],
-                &lines[end],
-                right,
-                leading,
-                line,
-                marker.is_some(),
-            )
-        {
-            let is_item =
-                self::marker(&lines[end], left, Some(&Block::Item(0.0, None, Vec::new())))
-                    .is_some();
-            let is_table = lines[end].pieces.len() > 1 && tables::aligned(&lines[end..]).is_some();
-            if is_item || is_table || is_code(&lines[end]) && !is_code(line) {
-                break;
-            }
-            end += 1;
-        }
+        let marker = marker(line, column.left, at.checked_sub(1).and(blocks.last()));
+        let end = at + column.n_joined(rest, marker.is_some());
         let part = &lines[at..end];
-        let stands_apart = (at == 0 || gap(at) > 1.15 * leading)
-            && (end == lines.len() || gap(end) >= 0.9 * leading);
+        let gap = |at: usize| lines[at].v - lines[at - 1].v;
+        let stands_apart = (at == 0 || gap(at) > 1.15 * column.leading)
+            && (end == lines.len() || gap(end) >= 0.9 * column.leading);
         let runs = joined(part);
         let block = match (looks.level(part, stands_apart), marker) {
             (Some(level), marker) if marker.as_ref().is_none_or(|(label, _)| label.is_some()) => {
@@ -203,6 +168,101 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
     }
 }
 
+/// The table that begins at the first of these lines, drawn or aligned, and how many lines it
+/// takes.
+fn table(lines: &[Line], page: &PageLines) -> Option<(Table, usize)> {
+    let first = lines.first()?;
+    if let Some(table) = first.table().and_then(|number| page.tables.get(number)) {
+        return Some((table.clone(), 1));
+    }
+    let is_divided = first.pieces.len() > 1;
+    is_divided.then(|| tables::aligned(lines)).flatten()
+}
+
+/// How the lines of a column are set.
+struct Column {
+    left: f32,
+    right: f32,
+    /// The usual distance between lines.
+    leading: f32,
+}
+
+impl Column {
+    fn of(lines: &[Line]) -> Self {
+        let texts = lines.iter().filter(|line| line.table().is_none());
+        let lefts = lines.iter().map(|line| line.area.x0);
+        Self {
+            left: lefts.fold(f32::INFINITY, f32::min),
+            right: texts.map(|line| line.area.x1).fold(0.0, f32::max),
+            leading: leading(lines),
+        }
+    }
+
+    /// How many of these lines are one paragraph, or one item of a list.
+    fn n_joined(&self, lines: &[Line], is_item: bool) -> usize {
+        let first = &lines[0];
+        let item = Block::Item(0.0, None, Vec::new());
+        let mut end = 1;
+        while let Some(line) = lines.get(end) {
+            let is_more = line.table().is_none()
+                && !self.breaks(&lines[end - 1], line, first, is_item)
+                && marker(line, self.left, Some(&item)).is_none()
+                && (line.pieces.len() < 2 || tables::aligned(&lines[end..]).is_none())
+                && (!is_code(line) || is_code(first));
+            if !is_more {
+                break;
+            }
+            end += 1;
+        }
+        end
+    }
+
+    /// Whether a paragraph that began with `first` ends between two lines.
+    fn breaks(&self, before: &Line, line: &Line, first: &Line, is_item: bool) -> bool {
+        let gap = line.v - before.v;
+        let size = before.size.max(line.size);
+        let usual = if before.size > 1.1 * first.size.min(self.leading) {
+            size * 1.5
+        } else {
+            self.leading.max(size * 0.9)
+        };
+        if gap > 1.35 * usual.min(size * 1.9) || before.size.min(line.size) < 0.88 * size {
+            return true;
+        }
+        let is_bold = |line: &Line| line.is_all(|style| style.is_bold);
+        if is_bold(before) != is_bold(line) && is_bold(first) {
+            return true;
+        }
+        let indent = line.area.x0 - before.area.x0;
+        if is_item {
+            // Text of the item stands right of its sign.
+            return line.area.x0 < first.area.x0 - 0.5 * size;
+        }
+        if indent > 0.8 * size
+            && indent < 6.0 * size
+            && before.area.x0 <= first.area.x0 + size
+            && self.right - before.area.x1 < 3.0 * size
+            || indent.abs() > 0.8 * size
+                && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr()
+        {
+            return true;
+        }
+        // The next word would have had room on the line before.
+        let text = line.text();
+        let n_first = text
+            .split_whitespace()
+            .next()
+            .map_or(0, |word| word.chars().count());
+        let width = line.area.width() * n_first as f32 / text.chars().count().max(1) as f32;
+        let room = self.right - before.area.x1;
+        let has_ended = before
+            .text()
+            .trim_end()
+            .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟']);
+        room > width + 1.5 * size && (has_ended || room > 0.25 * (self.right - before.area.x0))
+    }
+}
+
 /// The usual distance between lines.
 fn leading(lines: &[Line]) -> f32 {
     let distances = lines
@@ -214,58 +274,6 @@ fn leading(lines: &[Line]) -> f32 {
         .collect();
     distances.sort_by(|one, other| order(*one, *other));
     distances.get(distances.len() / 3).copied().unwrap_or(14.0)
-}
-
-/// Whether a paragraph that began with `first` ends between two lines.
-fn breaks(
-    before: &Line,
-    line: &Line,
-    right: f32,
-    leading: f32,
-    first: &Line,
-    is_item: bool,
-) -> bool {
-    let gap = line.v - before.v;
-    let size = before.size.max(line.size);
-    let usual = if before.size > 1.1 * first.size.min(leading) {
-        size * 1.5
-    } else {
-        leading.max(size * 0.9)
-    };
-    if gap > 1.35 * usual.min(size * 1.9) || before.size.min(line.size) < 0.88 * size {
-        return true;
-    }
-    let is_bold = |line: &Line| line.is_all(|style| style.is_bold);
-    if is_bold(before) != is_bold(line) && is_bold(first) {
-        return true;
-    }
-    let indent = line.area.x0 - before.area.x0;
-    if is_item {
-        // Text of the item stands right of its sign.
-        return line.area.x0 < first.area.x0 - 0.5 * size;
-    }
-    if indent > 0.8 * size
-        && indent < 6.0 * size
-        && before.area.x0 <= first.area.x0 + size
-        && right - before.area.x1 < 3.0 * size
-        || indent.abs() > 0.8 * size
-            && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr()
-    {
-        return true;
-    }
-    // The next word would have had room on the line before.
-    let text = line.text();
-    let n_first = text
-        .split_whitespace()
-        .next()
-        .map_or(0, |word| word.chars().count());
-    let width = line.area.width() * n_first as f32 / text.chars().count().max(1) as f32;
-    let room = right - before.area.x1;
-    let has_ended = before
-        .text()
-        .trim_end()
-        .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟']);
-    room > width + 1.5 * size && (has_ended || room > 0.25 * (right - before.area.x0))
 }
 
 fn is_code(line: &Line) -> bool {

@@ -84,22 +84,7 @@ impl Font {
             value.as_float().ok()
         };
         let flags = number(b"Flags").unwrap_or(0.0) as u32;
-        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-        let is_bold = has(&[
-            "Bold", "Black", "Heavy", "Semibold", "Demi", "CMBX", "SFBX", "-Bd",
-        ]) || flags & 1 << 18 != 0
-            || number(b"FontWeight").is_some_and(|weight| weight >= 600.0);
-        let is_italic =
-            has(&["Italic", "Oblique", "CMTI", "CMSL", "SFTI", "-It"]) || flags & 1 << 6 != 0;
-        let is_mono = has(&[
-            "Courier",
-            "Mono",
-            "Consol",
-            "CMTT",
-            "SFTT",
-            "Typewriter",
-            "Menlo",
-        ]) || flags & 1 != 0;
+        let [is_bold, is_italic, is_mono] = looks(&name, flags, number(b"FontWeight"));
         let mut font = Self {
             codes: match &descendant {
                 Some(_) => Codes::Pairs {
@@ -121,7 +106,6 @@ impl Font {
             is_italic,
             is_mono,
         };
-        font.is_bold |= name.contains("cmbx");
         match &descendant {
             Some(descendant) => font.read_pair_widths(descendant, document),
             None => font.read_widths(
@@ -276,6 +260,30 @@ impl Codes {
         let text = readable(&text?);
         (!text.is_empty()).then(|| text.into())
     }
+}
+
+/// Whether a font is bold, italic and of one width: by its name, its flags and its weight.
+fn looks(name: &str, flags: u32, weight: Option<f32>) -> [bool; 3] {
+    const BOLD: [&str; 9] = [
+        "Bold", "Black", "Heavy", "Semibold", "Demi", "CMBX", "cmbx", "SFBX", "-Bd",
+    ];
+    const ITALIC: [&str; 6] = ["Italic", "Oblique", "CMTI", "CMSL", "SFTI", "-It"];
+    const MONO: [&str; 7] = [
+        "Courier",
+        "Mono",
+        "Consol",
+        "CMTT",
+        "SFTT",
+        "Typewriter",
+        "Menlo",
+    ];
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let is_heavy = weight.is_some_and(|weight| weight >= 600.0);
+    [
+        has(&BOLD) || flags & 1 << 18 != 0 || is_heavy,
+        has(&ITALIC) || flags & 1 << 6 != 0,
+        has(&MONO) || flags & 1 != 0,
+    ]
 }
 
 /// Ligatures as their letters, bullets of symbol fonts as bullets, nothing for what only the font

@@ -191,13 +191,6 @@ fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
     {
         glyphs = logical(page, glyphs);
     }
-    let first = glyphs.iter().find(|glyph| !is_space(glyph))?;
-    let mut area = Area {
-        x0: first.u0,
-        x1: first.u1,
-        y0: first.v - 0.75 * first.size,
-        y1: first.v + 0.22 * first.size,
-    };
     let size = glyphs
         .iter()
         .map(|glyph| glyph.size)
@@ -208,17 +201,39 @@ fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
     } else {
         SPACE_GAP
     };
+    let letters = glyphs.iter().filter(|glyph| !is_space(glyph));
+    Some(Piece {
+        area: letters.map(|glyph| area_of(glyph)).reduce(around)?,
+        v,
+        size,
+        runs: runs_of(page, &glyphs, gap * size),
+        table: None,
+    })
+}
+
+/// The area of a glyph, with what is above and below letters.
+fn area_of(glyph: &Glyph) -> Area {
+    Area {
+        x0: glyph.u0,
+        x1: glyph.u1,
+        y0: glyph.v - 0.75 * glyph.size,
+        y1: glyph.v + 0.22 * glyph.size,
+    }
+}
+
+/// The texts of glyphs, with a space where one is drawn, and where a gap is wider than `gap`.
+fn runs_of(page: &Page, glyphs: &[&Glyph], gap: f32) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let (mut last, mut has_space): (Option<&Glyph>, bool) = (None, false);
-    for glyph in glyphs {
-        if is_space(glyph) {
+    for &glyph in glyphs {
+        let text = page.text_of(glyph);
+        if text.trim().is_empty() {
             has_space = true;
             continue;
         }
         let between = last.map_or(0.0, |last| (glyph.u0 - last.u1).max(last.u0 - glyph.u1));
-        let text = page.text_of(glyph);
         let is_cjk = text.chars().next().is_some_and(is_without_spaces);
-        let needs_space = last.is_some() && (has_space || (between > gap * size && !is_cjk));
+        let needs_space = last.is_some() && (has_space || (between > gap && !is_cjk));
         let link = (glyph.link > 0)
             .then(|| page.links.get(usize::from(glyph.link) - 1))
             .flatten();
@@ -240,22 +255,9 @@ fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
                 });
             }
         }
-        let own = Area {
-            x0: glyph.u0,
-            x1: glyph.u1,
-            y0: glyph.v - 0.75 * glyph.size,
-            y1: glyph.v + 0.22 * glyph.size,
-        };
-        area = around(area, own);
         (last, has_space) = (Some(glyph), false);
     }
-    Some(Piece {
-        area,
-        v,
-        size,
-        runs,
-        table: None,
-    })
+    runs
 }
 
 /// Whether the text begins with a letter of a script that is written from right to left.

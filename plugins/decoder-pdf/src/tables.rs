@@ -233,10 +233,26 @@ impl Grid {
     }
 }
 
-/// A table that begins at the first of these lines and has no drawn grid, and how many lines it
-/// takes.
-pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
-    let mut gaps: Option<Vec<(f32, f32)>> = None;
+/// A stretch of a line without text.
+type Gap = (f32, f32);
+
+/// The parts that two lists of gaps share, those wider than `width_min`.
+fn shared(gaps: &[Gap], others: &[Gap], width_min: f32) -> Vec<Gap> {
+    let pairs = gaps
+        .iter()
+        .flat_map(|gap| others.iter().map(move |other| (gap, other)));
+    pairs
+        .map(|(gap, other)| (gap.0.max(other.0), gap.1.min(other.1)))
+        .filter(|(from, to)| to - from > width_min)
+        .collect()
+}
+
+/// The places between the columns of the table that begins at the first of these lines and has no
+/// drawn grid, and how many lines it takes.
+fn columns(lines: &[Line]) -> Option<(Vec<f32>, usize)> {
+    // What is left of the first and right of the last column is not a gap between two.
+    let is_between = |gap: &&Gap| gap.0.is_finite() && gap.1.is_finite();
+    let mut gaps: Option<Vec<Gap>> = None;
     let (mut n_lines, mut n_full, mut last): (usize, usize, Option<&Line>) = (0, 0, None);
     for line in lines {
         let leading = last.map_or(0.0, |last| line.v - last.v);
@@ -247,50 +263,40 @@ pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
         if own.len() == 2 && n_lines == 0 {
             break;
         }
-        let shared: Vec<(f32, f32)> = match &gaps {
+        let next = match &gaps {
             None => own,
-            Some(gaps) => gaps
-                .iter()
-                .flat_map(|gap| {
-                    own.iter()
-                        .map(move |other| (gap.0.max(other.0), gap.1.min(other.1)))
-                })
-                .filter(|(from, to)| to - from > 0.7 * line.size)
-                .collect(),
+            Some(gaps) => shared(gaps, &own, 0.7 * line.size),
         };
-        // What is left of the first and right of the last column is not a gap.
-        let n_between = shared
-            .iter()
-            .filter(|gap| gap.0.is_finite() && gap.1.is_finite())
-            .count();
-        let had = gaps.as_ref().map_or(n_between, |gaps| {
-            gaps.iter()
-                .filter(|gap| gap.0.is_finite() && gap.1.is_finite())
-                .count()
-        });
-        let loses = gaps.is_some() && n_between < had && n_lines >= ROWS_MIN;
-        if n_between == 0 || loses {
+        let n_between = next.iter().filter(is_between).count();
+        let loses = gaps
+            .as_ref()
+            .is_some_and(|gaps| n_between < gaps.iter().filter(is_between).count());
+        if n_between == 0 || loses && n_lines >= ROWS_MIN {
             break;
         }
         n_full += usize::from(line.pieces.len() > 1);
-        gaps = Some(shared);
+        gaps = Some(next);
         n_lines += 1;
         last = Some(line);
     }
     let gaps = gaps?;
-    let borders: Vec<f32> = gaps
+    let borders = gaps
         .iter()
-        .filter(|gap| gap.0.is_finite() && gap.1.is_finite())
-        .map(|gap| f32::midpoint(gap.0, gap.1))
-        .collect();
+        .filter(is_between)
+        .map(|gap| f32::midpoint(gap.0, gap.1));
+    let borders: Vec<f32> = borders.collect();
     // The end may be text below the table.
     while n_lines > 0 && lines[n_lines - 1].pieces.len() < 2 {
         n_lines -= 1;
     }
     let is_table = n_full >= ROWS_MIN && n_full * 2 > n_lines && !borders.is_empty();
-    if !is_table {
-        return None;
-    }
+    is_table.then_some((borders, n_lines))
+}
+
+/// A table that begins at the first of these lines and has no drawn grid, and how many lines it
+/// takes.
+pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
+    let (borders, n_lines) = columns(lines)?;
     let column_of = |x: f32| borders.iter().filter(|border| **border < x).count();
     let mut rows: Vec<Vec<Vec<Piece>>> = Vec::new();
     for line in &lines[..n_lines] {
@@ -320,8 +326,8 @@ pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
     Some((Table::of(rows.collect()), n_lines))
 }
 
-/// The stretches of a line without text, with those left and right of it.
-fn spaces(line: &Line) -> Vec<(f32, f32)> {
+/// The gaps of a line, with those left and right of it.
+fn spaces(line: &Line) -> Vec<Gap> {
     let mut spaces = Vec::with_capacity(line.pieces.len() + 1);
     let mut end = f32::NEG_INFINITY;
     for piece in &line.pieces {

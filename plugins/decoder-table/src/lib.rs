@@ -36,33 +36,11 @@ impl Decoder for Tables {
             "text/tab-separated-values" | "text/tsv" => b'\t',
             _ => sniff::delimiter(&file.text),
         };
-        let mut reader = ReaderBuilder::new()
-            .delimiter(delimiter)
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(file.text.as_bytes());
-        let mut rows: Vec<StringRecord> = Vec::new();
-        let (mut n_columns, mut n_cells, mut n_left_out) = (0, 0, 0_usize);
-        for row in reader.records() {
-            let row = row.map_err(|error| Failure::Damaged(error.to_string()))?;
-            if row.iter().all(|cell| cell.trim().is_empty()) {
-                continue;
-            }
-            if row.len() > COLUMNS_MAX {
-                let reason = format!(
-                    "a row has {} cells, at most {COLUMNS_MAX} are read",
-                    row.len()
-                );
-                return Err(Failure::Limit(reason));
-            }
-            n_cells += row.len();
-            if n_cells > CELLS_MAX {
-                n_left_out += 1;
-                continue;
-            }
-            n_columns = n_columns.max(row.len());
-            rows.push(row);
-        }
+        let Rows {
+            rows,
+            n_columns,
+            n_left_out,
+        } = Rows::read(&file.text, delimiter)?;
         let title = file.name().unwrap_or(&file.url);
         let header = match sniff::header_parameter(&file.content_type) {
             Some(has_header) => has_header,
@@ -97,6 +75,50 @@ impl Decoder for Tables {
             0 => decoded,
             count => decoded.warn(format!("{count} rows are left out")),
         })
+    }
+}
+
+/// The rows of a file.
+#[derive(Default)]
+struct Rows {
+    /// Those that are written, without blank ones.
+    rows: Vec<StringRecord>,
+    /// Cells of the longest row.
+    n_columns: usize,
+    /// Rows beyond the most cells.
+    n_left_out: usize,
+}
+
+impl Rows {
+    fn read(text: &str, delimiter: u8) -> Result<Self, Failure> {
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let mut read = Self::default();
+        let mut n_cells = 0;
+        for row in reader.records() {
+            let row = row.map_err(|error| Failure::Damaged(error.to_string()))?;
+            if row.iter().all(|cell| cell.trim().is_empty()) {
+                continue;
+            }
+            if row.len() > COLUMNS_MAX {
+                let reason = format!(
+                    "a row has {} cells, at most {COLUMNS_MAX} are read",
+                    row.len()
+                );
+                return Err(Failure::Limit(reason));
+            }
+            n_cells += row.len();
+            if n_cells > CELLS_MAX {
+                read.n_left_out += 1;
+                continue;
+            }
+            read.n_columns = read.n_columns.max(row.len());
+            read.rows.push(row);
+        }
+        Ok(read)
     }
 }
 

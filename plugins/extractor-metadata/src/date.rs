@@ -271,35 +271,39 @@ fn date_at(parts: &[Part<'_>], order: Order) -> Option<String> {
                 day(year, first, second)
             }
         }
-        [Number(date, 1..=2), ref rest @ ..] => {
-            let rest = without_words(
-                rest,
-                &[
-                    ".", "-", "/", "st", "nd", "rd", "th", "er", "º", "de", "of", "d",
-                ],
-            );
-            let [Word(name), rest @ ..] = rest else {
-                return None;
-            };
-            let rest = without_words(rest, &[".", "-", "/", "de", "del", "of", "г"]);
-            let [Number(year, 4), ..] = *rest else {
-                return None;
-            };
-            day(year, month_of(name)?, date)
-        }
-        [Word(name), ref rest @ ..] => {
-            let rest = without_words(rest, &[".", "-"]);
-            let [Number(date, 1..=2), rest @ ..] = rest else {
-                return None;
-            };
-            let rest = without_words(rest, &[".", "-", "st", "nd", "rd", "th"]);
-            let [Number(year, 4), ..] = *rest else {
-                return None;
-            };
-            day(year, month_of(name)?, *date)
-        }
+        [Number(date, 1..=2), ref rest @ ..] => after_day(date, rest),
+        [Word(name), ref rest @ ..] => after_month(name, rest),
         _ => None,
     }
+}
+
+/// The date of a day and what follows it: `17 May 2024`, `17th of May, 2024`, `17 de mayo de 2024`.
+fn after_day(date: u32, rest: &[Part<'_>]) -> Option<String> {
+    const BEFORE_MONTH: [&str; 12] = [
+        ".", "-", "/", "st", "nd", "rd", "th", "er", "º", "de", "of", "d",
+    ];
+    let rest = without_words(rest, &BEFORE_MONTH);
+    let [Part::Word(name), rest @ ..] = rest else {
+        return None;
+    };
+    let rest = without_words(rest, &[".", "-", "/", "de", "del", "of", "г"]);
+    let [Part::Number(year, 4), ..] = *rest else {
+        return None;
+    };
+    day(year, month_of(name)?, date)
+}
+
+/// The date of a month and what follows it: `May 17, 2024`.
+fn after_month(name: &str, rest: &[Part<'_>]) -> Option<String> {
+    let rest = without_words(rest, &[".", "-"]);
+    let [Part::Number(date, 1..=2), rest @ ..] = rest else {
+        return None;
+    };
+    let rest = without_words(rest, &[".", "-", "st", "nd", "rd", "th"]);
+    let [Part::Number(year, 4), ..] = *rest else {
+        return None;
+    };
+    day(year, month_of(name)?, *date)
 }
 
 /// Skips up to two of these words and marks.

@@ -181,6 +181,43 @@ async fn trees_that_scripts_build_are_read_as_they_are() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn fields_have_the_state_that_scripts_gave_them() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<p>Order</p><form><input id=changed value=old><input id=emptied value=old><input id=slider type=range>\
+         <input id=box type=checkbox><input id=cleared type=checkbox checked><input id=code type=password>\
+         <textarea id=note>old</textarea><select><option id=a>a<option id=b>b<option id=c selected>c</select>\
+         <select><option id=d disabled>d<option id=e>e</select></form>\
+         <script>changed.value = 'new & \"old\"'; emptied.value = ''; box.checked = true; cleared.checked = false; \
+         code.value = ['se', 'cret'].join(''); note.value = 'a <b>'; b.selected = true;</script>",
+    );
+    let field = |name: &str, selector: &str| json!({"name": name, "selectors": [selector]});
+    let map = json!({"*": [
+        field("changed", "#changed@value"), field("emptied", "#emptied@value"), field("slider", "#slider@value"),
+        field("checked", ":checked@id"), field("selected", "[selected]@id"),
+    ]});
+    let entry = stage
+        .rendered(
+            &url,
+            json!({"css_extraction_map": map, "return_format": "raw"}),
+        )
+        .await;
+    let expected = json!({
+        "changed": ["new & \"old\""], "emptied": [""], "checked": ["box", "b", "e"], "selected": ["b"],
+    });
+    assert_eq!(entry["css_extracted"], expected, "{entry}");
+    let html = content(&entry);
+    assert!(
+        html.contains(r#"<textarea id="note">a &lt;b&gt;</textarea>"#),
+        "{html}"
+    );
+    assert!(!html.contains("secret"), "{html}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn the_browser_tells_one_story() {
     let stage = Stage::new().await;
     let url = stage.page(

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trawl_model::Nanodollars;
+use trawl_tests::FakeSite;
 
 use super::{Stage, content, request};
 
@@ -62,7 +63,19 @@ async fn a_page_is_shared_only_with_parts_that_may_be() {
         "text/html\r\nCache-Control: no-store",
         "<p>framed",
     );
+    let beside = FakeSite::start().await;
+    let script = "text/javascript";
+    let shared = beside.put("/shared.js", script, "0");
+    let own = beside.put(
+        "/own.js",
+        &format!("{script}\r\nCache-Control: private"),
+        "0",
+    );
+    let [shared, own] = [shared, own].map(|url| format!("<script src='{url}'></script>"));
     let parts = [
+        // Parts of another port count as the page's own.
+        (shared.as_str(), true),
+        (own.as_str(), false),
         ("<script>fetch('/public')</script>", true),
         ("<img src=/missing>", true),
         ("<script>fetch('/private')</script>", false),

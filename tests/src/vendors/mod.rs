@@ -7,12 +7,15 @@
 //! The URL of a page decides what a vendor does with it, the same for all of them ([`Target`]); the
 //! key decides the state of the account ([`KeyState`]).
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::http_server::Received;
 
 mod description;
 mod facts;
@@ -118,6 +121,22 @@ impl KeyState {
 }
 
 impl Asked {
+    /// A request with the service that it is for: the first part of its path.
+    pub(crate) fn of(received: Received, address: SocketAddr) -> Option<(String, Self)> {
+        let (method, target) = received.first_line()?;
+        let url = reqwest::Url::parse(&format!("http://{address}{target}")).ok()?;
+        let (name, path) = url.path().strip_prefix('/')?.split_once('/')?;
+        let asked = Self {
+            method: method.to_owned(),
+            path: format!("/{path}"),
+            query: url.query_pairs().into_owned().collect(),
+            headers: received.headers(),
+            origin: format!("http://{address}/{name}"),
+            body: received.body,
+        };
+        Some((name.to_owned(), asked))
+    }
+
     /// The first header of this name (lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();

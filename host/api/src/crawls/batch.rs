@@ -100,7 +100,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    named(api, account, id).show(&headers).await
+    Named::batch(api, account, id).show(&headers).await
 }
 
 #[utoipa::path(
@@ -120,7 +120,7 @@ pub(crate) async fn stop(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    named(api, account, id).stop(&headers).await
+    Named::batch(api, account, id).stop(&headers).await
 }
 
 #[utoipa::path(
@@ -144,7 +144,7 @@ pub(crate) async fn pages(
     Query(query): Query<PagesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    pages_of(named(api, account, id), query, &headers).await
+    pages_of(Named::batch(api, account, id), query, &headers).await
 }
 
 #[utoipa::path(
@@ -167,7 +167,7 @@ pub(crate) async fn skipped(
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    skipped_of(named(api, account, id), &memory, query, &headers).await
+    skipped_of(Named::batch(api, account, id), &memory, query, &headers).await
 }
 
 #[utoipa::path(
@@ -194,16 +194,7 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    named(api, account, id).resume(request).await
-}
-
-fn named(api: Api, account: Arc<Account>, id: String) -> Named {
-    Named {
-        api,
-        account,
-        kinds: KINDS,
-        id,
-    }
+    Named::batch(api, account, id).resume(request).await
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_store::CrawlKinds;
 use trawl_wire::Verb;
 
 use super::named::Named;
@@ -63,7 +62,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    named(api, account, id).show(&headers).await
+    Named::crawl(api, account, id).show(&headers).await
 }
 
 #[utoipa::path(
@@ -83,7 +82,7 @@ pub(crate) async fn stop(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    named(api, account, id).stop(&headers).await
+    Named::crawl(api, account, id).stop(&headers).await
 }
 
 #[utoipa::path(
@@ -110,14 +109,5 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    named(api, account, id).resume(request).await
-}
-
-fn named(api: Api, account: Arc<Account>, id: String) -> Named {
-    Named {
-        api,
-        account,
-        kinds: CrawlKinds::Crawls,
-        id,
-    }
+    Named::crawl(api, account, id).resume(request).await
 }

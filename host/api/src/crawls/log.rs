@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use trawl_billing::Account;
 use trawl_model::memory::MemoryShare;
-use trawl_store::{CrawlKinds, LoggedPage, RowBytes};
+use trawl_store::{LoggedPage, RowBytes};
 use trawl_wire::dollars;
 
 use super::named::Named;
@@ -107,12 +105,7 @@ pub(crate) async fn log(
 ) -> Result<Response, ApiError> {
     let count_max = query.limit.map(|limit| checked_limit(limit, PAGES_MAX));
     let count_max = count_max.transpose()?.unwrap_or(PAGES_MAX);
-    let named = Named {
-        api,
-        account,
-        kinds: CrawlKinds::Crawls,
-        id,
-    };
+    let named = Named::crawl(api, account, id);
     let (api, account, cursor) = (&named.api, &named.account, query.cursor.0);
     let _permit = api.queries.take(&account.id).await?;
     named.check().await?;
@@ -123,15 +116,8 @@ pub(crate) async fn log(
         .await?;
     cover(&mut lease, pages.iter().map(RowBytes::bytes).sum());
     let next = pages.last().map_or(cursor, |logged| logged.page.seq);
-    let written = pages.into_iter().filter_map(|logged| {
-        let view = LoggedPageView::from(logged);
-        serde_json::to_vec(&view).ok().map(Bytes::from)
-    });
-    let written: Vec<Bytes> = written.collect();
-    lease.record(written.iter().map(Bytes::len).sum());
-    let entries = stream::iter(written).map(Ok);
-    let response = responses::entries(ResponseFormat::of(&headers), entries.boxed());
-    let mut response = responses::holding(response, lease);
+    let written = pages.into_iter().map(LoggedPageView::from);
+    let mut response = responses::rows(ResponseFormat::of(&headers), written, lease);
     set_next_cursor(&mut response, next);
     Ok(response)
 }

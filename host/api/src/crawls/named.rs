@@ -31,6 +31,24 @@ pub(super) struct Named {
 }
 
 impl Named {
+    /// The crawl with this id.
+    pub(super) fn crawl(api: Api, account: Arc<Account>, id: String) -> Self {
+        Self {
+            api,
+            account,
+            kinds: CrawlKinds::Crawls,
+            id,
+        }
+    }
+
+    /// The batch with this id.
+    pub(super) fn batch(api: Api, account: Arc<Account>, id: String) -> Self {
+        Self {
+            kinds: CrawlKinds::Batches,
+            ..Self::crawl(api, account, id)
+        }
+    }
+
     /// Checks that it exists, and that the endpoint is for it.
     ///
     /// # Errors

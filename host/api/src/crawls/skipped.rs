@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -82,13 +80,7 @@ pub(crate) async fn skipped(
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let named = Named {
-        api,
-        account,
-        kinds: CrawlKinds::Crawls,
-        id,
-    };
-    skipped_of(named, &memory, query, &headers).await
+    skipped_of(Named::crawl(api, account, id), &memory, query, &headers).await
 }
 
 /// The skipped URLs of what a path names.
@@ -117,22 +109,16 @@ pub(super) async fn skipped_of(
         let UrlState::Skipped(reason) = row.state else {
             return None;
         };
-        let skipped = Skipped {
+        Some(Skipped {
             url: row.url,
             reason: reason.name(),
             depth: row.depth,
             // The number of a page of a batch is its index.
             index: is_batch.then_some(row.n),
             redirects_to: row.target,
-        };
-        serde_json::to_vec(&skipped).ok().map(Bytes::from)
+        })
     });
-    let format = ResponseFormat::of(headers);
-    let skipped: Vec<Bytes> = skipped.collect();
-    lease.record(skipped.iter().map(Bytes::len).sum());
-    let entries = stream::iter(skipped).map(Ok);
-    let mut response = responses::entries(format, entries.boxed());
-    response = responses::holding(response, lease);
+    let mut response = responses::rows(ResponseFormat::of(headers), skipped, lease);
     if let Some(next) = next {
         set_next_cursor(&mut response, next);
     }

@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 
 use trawl_billing::Account;
 use trawl_crawl::{CrawlError, StoredPages};
-use trawl_store::{CrawlKinds, CrawlState, StoreError};
+use trawl_store::{CrawlState, StoreError};
 use trawl_wire::PageEntry;
 
 use super::named::Named;
@@ -75,13 +75,7 @@ pub(crate) async fn stored_pages(
     Query(query): Query<PagesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let named = Named {
-        api,
-        account,
-        kinds: CrawlKinds::Crawls,
-        id,
-    };
-    pages_of(named, query, &headers).await
+    pages_of(Named::crawl(api, account, id), query, &headers).await
 }
 
 /// The stored pages of what a path names.

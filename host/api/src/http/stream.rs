@@ -9,6 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http_body_util::BodyExt;
+use serde::Serialize;
 use serde_json::Value;
 use tracing::Instrument;
 
@@ -110,6 +111,18 @@ pub(crate) fn holding(response: Response, guard: impl Send + Sync + 'static) -> 
             error
         }))
     })
+}
+
+/// The response to rows of the store, each of them an entry. It holds the memory of all.
+pub(crate) fn rows(
+    format: ResponseFormat,
+    rows: impl Iterator<Item = impl Serialize>,
+    mut lease: MemoryLease,
+) -> Response {
+    let written = rows.filter_map(|row| serde_json::to_vec(&row).ok().map(Bytes::from));
+    let written: Vec<Bytes> = written.collect();
+    lease.record(written.iter().map(Bytes::len).sum());
+    holding(entries(format, stream::iter(written).map(Ok)), lease)
 }
 
 /// The response to entries that are serialized already. An error breaks it off: its reader sees

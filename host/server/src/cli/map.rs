@@ -4,23 +4,18 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use trawl_billing::Tariff;
 use trawl_crawl::SiteMap;
-use trawl_engine::page::{self, PageBudget, RunContext};
-use trawl_model::Terms;
 use trawl_net::sitemap::Sitemaps;
 use trawl_parameters::Route;
 use trawl_plan::map::MapPlan;
-use trawl_plugins::Registry;
-use trawl_wire::{MapRequest, PlanContext, RequestDefaults, map_request};
+use trawl_wire::{MapRequest, map_request};
 
 use super::engine_args::EngineArgs;
-use super::environment::cache_folder;
+use super::local_engine::{self, LocalEngine};
 use super::parameters::{
     self, CommandParameters, OptionList, Options, ParameterArgs, Request, section,
 };
 use super::standard_output::print_bytes;
-use crate::app::{self, EngineParts};
 
 /// The parameters of the command.
 const PARAMETERS: CommandParameters = CommandParameters {
@@ -64,37 +59,22 @@ pub(super) struct MapArgs {
 
 pub(super) async fn run(args: MapArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
-    let (config, manifest) = args.engine.load()?;
-    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
-    let registry = engine.plugins.snapshot();
-    let pools = app::pools(&config)?;
-    let context = PlanContext {
-        catalog: &*registry,
-        defaults: RequestDefaults {
-            pools: &pools,
-            router: app::router_defaults(&config)?,
-            terms: Terms::PayAsYouGo,
-            model: None,
-        },
-    };
-    let MapRequest { plan, ignored } = map_request(&request.body(), context)?;
+    let engine = LocalEngine::build(&args.engine).await?;
+    let MapRequest { plan, ignored } = map_request(&request.body(), engine.plan_context())?;
     parameters::print(parameters::ignored(&ignored, Route::Map));
-    let lines = map(&engine, registry, plan).await;
-    engine.close().await;
+    let lines = map(&engine, plan).await;
+    engine.parts.close().await;
     Ok(print_bytes(&lines)?)
 }
 
 /// A map, one JSON object per line.
-async fn map(engine: &EngineParts, registry: Arc<Registry>, plan: MapPlan) -> Vec<u8> {
-    let (rooms, sitemaps) = (Arc::clone(&engine.pages), Sitemaps::clone(&engine.sitemaps));
-    let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
-    let (robots, memory) = (Arc::clone(&engine.robots), context.memory.clone());
+async fn map(engine: &LocalEngine, plan: MapPlan) -> Vec<u8> {
+    let context = engine.run_context();
+    let sitemaps = Sitemaps::clone(&engine.parts.sitemaps);
+    let (robots, memory) = (Arc::clone(&engine.parts.robots), context.memory.clone());
     let mut map = SiteMap::new(Arc::new(plan), sitemaps, robots, memory);
     if let Some(plan) = map.start_page() {
-        let page_budget = PageBudget::unbilled(plan.ceiling);
-        let admission = Arc::new(context.admission(&plan));
-        let produced = page::produce(&context, &plan, &admission, &page_budget);
-        map.add_start_page(&produced.await.outcome);
+        map.add_start_page(&local_engine::page(&context, &plan).await);
     }
     let (lines, _lease) = map.read_sitemaps().await.into_lines().into_parts();
     let mut text = Vec::new();
@@ -133,16 +113,8 @@ mod tests {
     fn the_help_of_every_option_is_that_of_its_parameter() {
         let args = Command::try_parse_from(["x", "a.example"]);
         let given = args.expect("options").args.options.given();
-        let own = [
-            "set",
-            "data",
-            "plugins",
-            "config",
-            "allow-private",
-            "browser",
-        ];
         let given = given.expect("read");
-        check_help(Command::command(), &given, &own, &PARAMETERS);
+        check_help(Command::command(), &given, &[], &PARAMETERS);
     }
 
     #[test]

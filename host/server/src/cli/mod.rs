@@ -7,6 +7,7 @@ mod engine_args;
 mod environment;
 mod health;
 mod listen;
+mod local_engine;
 mod manual;
 mod map;
 mod mcp;

@@ -1,23 +1,17 @@
 //! `trawl scrape URL`: prints one page, without a server.
 
-use std::sync::Arc;
-
 use anyhow::bail;
 use clap::Args;
 
-use trawl_billing::Tariff;
-use trawl_engine::page::{self, PageBudget, RunContext};
-use trawl_model::Terms;
 use trawl_parameters::Route;
-use trawl_wire::{PlanContext, RequestDefaults, Verb, scrape_plan};
+use trawl_wire::{Verb, scrape_plan};
 
 use super::engine_args::EngineArgs;
-use super::environment::cache_folder;
+use super::local_engine::{self, LocalEngine};
 use super::output_args::{OutputArgs, complete_format};
 use super::parameters::{
     self, CommandParameters, OptionList, Options, PageNotices, ParameterArgs, Request, section,
 };
-use crate::app::{self, EngineParts};
 
 /// The parameters of the command.
 const PARAMETERS: CommandParameters = CommandParameters {
@@ -53,36 +47,14 @@ pub(super) struct ScrapeArgs {
 
 pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
-    let (config, manifest) = args.engine.load()?;
-    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
-    let registry = engine.plugins.snapshot();
-    let pools = app::pools(&config)?;
-    let context = PlanContext {
-        catalog: &*registry,
-        defaults: RequestDefaults {
-            pools: &pools,
-            router: app::router_defaults(&config)?,
-            terms: Terms::PayAsYouGo,
-            model: None,
-        },
-    };
-    let mut scrape = scrape_plan(&request.body(), Verb::Scrape, context)?;
+    let engine = LocalEngine::build(&args.engine).await?;
+    let mut scrape = scrape_plan(&request.body(), Verb::Scrape, engine.plan_context())?;
     let (Some(plan), true) = (scrape.pages.pop(), scrape.pages.is_empty()) else {
         bail!("give one URL")
     };
     parameters::print(parameters::ignored(&scrape.ignored, Route::Scrape));
-    let rooms = Arc::clone(&engine.pages);
-    let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
-    let outcome = match plan {
-        Ok(plan) => {
-            let page_budget = PageBudget::unbilled(plan.ceiling);
-            let admission = Arc::new(context.admission(&plan));
-            let produced = page::produce(&context, &plan, &admission, &page_budget);
-            produced.await.outcome
-        }
-        Err(refused) => page::refused(refused),
-    };
-    engine.close().await;
+    let outcome = local_engine::page_of(&engine.run_context(), plan).await;
+    engine.parts.close().await;
     let metadata = outcome.fields.metadata.as_ref();
     let mut notices = PageNotices::default();
     notices.add(metadata.and_then(|metadata| metadata.get("ignored")));
@@ -125,16 +97,7 @@ mod tests {
             .args;
         let mut given = args.output.given().expect("read");
         given.extend(args.options.given().expect("read"));
-        let own = [
-            "json",
-            "set",
-            "data",
-            "plugins",
-            "config",
-            "allow-private",
-            "browser",
-        ];
-        check_help(Command::command(), &given, &own, &PARAMETERS);
+        check_help(Command::command(), &given, &["json"], &PARAMETERS);
     }
 
     #[test]

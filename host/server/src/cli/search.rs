@@ -1,27 +1,18 @@
 //! `trawl search WORDS`: prints the results of a web search, or their pages, without a server.
 
-use std::sync::Arc;
-
 use clap::Args;
 
-use trawl_billing::Tariff;
-use trawl_engine::page::{self, PageBudget, RunContext};
+use trawl_engine::page::RunContext;
 use trawl_engine::search::{self, Hit, SearchError};
-use trawl_model::Terms;
-use trawl_model::outcome::PageOutcome;
 use trawl_parameters::{COMMAND_FORMAT, Route};
-use trawl_plan::{PagePlan, RefusedPage};
-use trawl_wire::{
-    PlanContext, RequestDefaults, SearchHit, SearchRequest, search_request, write_entry,
-};
+use trawl_wire::{SearchHit, SearchRequest, search_request, write_entry};
 
 use super::engine_args::EngineArgs;
-use super::environment::cache_folder;
+use super::local_engine::{self, LocalEngine};
 use super::parameters::{
     self, CommandParameters, OptionList, Options, ParameterArgs, Request, section,
 };
 use super::standard_output::print_bytes;
-use crate::app::{self, EngineParts};
 
 /// The parameters of the command.
 const PARAMETERS: CommandParameters = CommandParameters {
@@ -59,24 +50,11 @@ pub(super) struct SearchArgs {
 
 pub(super) async fn run(args: SearchArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
-    let (config, manifest) = args.engine.load()?;
-    let engine = EngineParts::build(&config, &manifest, cache_folder()?, None).await?;
-    let registry = engine.plugins.snapshot();
-    let pools = app::pools(&config)?;
-    let context = PlanContext {
-        catalog: &*registry,
-        defaults: RequestDefaults {
-            pools: &pools,
-            router: app::router_defaults(&config)?,
-            terms: Terms::PayAsYouGo,
-            model: None,
-        },
-    };
-    let planned = search_request(&request.body(), context)?;
-    let rooms = Arc::clone(&engine.pages);
-    let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
-    let printed = search(&context, planned, &config.search.backends).await;
-    engine.close().await;
+    let engine = LocalEngine::build(&args.engine).await?;
+    let planned = search_request(&request.body(), engine.plan_context())?;
+    let backends = &engine.config.search.backends;
+    let printed = search(&engine.run_context(), planned, backends).await;
+    engine.parts.close().await;
     printed
 }
 
@@ -109,7 +87,7 @@ async fn search(
     };
     let urls: Vec<String> = hits.iter().map(|hit| hit.url.clone()).collect();
     for (page, (hit, position)) in pages.plans(&urls).into_iter().zip(numbered) {
-        let mut outcome = outcome(context, page).await;
+        let mut outcome = local_engine::page_of(context, page).await;
         shown(hit, position).add_to(&mut outcome);
         let mut line = Vec::new();
         write_entry(&outcome, &mut line);
@@ -117,18 +95,6 @@ async fn search(
         print_bytes(&line)?;
     }
     Ok(())
-}
-
-/// The page of a result.
-async fn outcome(context: &RunContext, page: Result<PagePlan, RefusedPage>) -> PageOutcome {
-    let plan = match page {
-        Ok(plan) => plan,
-        Err(refused) => return page::refused(refused),
-    };
-    let page_budget = PageBudget::unbilled(plan.ceiling);
-    let admission = Arc::new(context.admission(&plan));
-    let produced = page::produce(context, &plan, &admission, &page_budget);
-    produced.await.outcome
 }
 
 fn shown(hit: &Hit, position: u64) -> SearchHit<'_> {
@@ -184,16 +150,8 @@ mod tests {
     fn the_help_of_every_option_is_that_of_its_parameter() {
         let args = Command::try_parse_from(["x", "tide tables"]);
         let given = args.expect("options").args.options.given();
-        let own = [
-            "set",
-            "data",
-            "plugins",
-            "config",
-            "allow-private",
-            "browser",
-        ];
         let given = given.expect("read");
-        check_help(Command::command(), &given, &own, &PARAMETERS);
+        check_help(Command::command(), &given, &[], &PARAMETERS);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use trawl_model::{Charge, Nanodollars};
 use crate::testing::running_crawl;
 use crate::{
     AccountId, AccountRecord, Consumed, CrawlRecord, EntryKind, KeyPrefix, KeyRecord, KeySpending,
-    LedgerEntry, LedgerStore, Notice,
+    LedgerEntry, LedgerStore, LogPosition, Notice, PageRow,
 };
 
 pub(crate) fn account(n: u8) -> AccountRecord {
@@ -73,5 +73,21 @@ pub(crate) fn crawl(id: &str) -> CrawlRecord {
     CrawlRecord {
         key: KeyPrefix::new("tr_1"),
         ..running_crawl(&account(1).id, id)
+    }
+}
+
+/// The first page of a crawl, whose entry is at this place.
+pub(crate) fn first_page(place: LogPosition) -> PageRow {
+    PageRow {
+        seq: 1,
+        n: 0,
+        status: 200,
+        is_failed: false,
+        place,
+        at: None,
+        cost: Nanodollars::ZERO,
+        cause: None,
+        error: None,
+        content: None,
     }
 }

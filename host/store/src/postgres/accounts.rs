@@ -1,15 +1,16 @@
 //! Accounts, keys and balance notices.
 
-use sqlx::postgres::{PgExecutor, PgPool, PgRow};
+use sqlx::postgres::{PgExecutor, PgPool};
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
 use super::entries;
-use super::row::{begin, bytes_column, column, failed_to, signed, taken_or, text};
+use super::row::{begin, failed_to, taken_or, text};
+use crate::rows::{account, key, signed};
 use crate::{
-    AccountId, AccountRecord, KeyRecord, KeySpending, KeyUse, LedgerEntry, Notice, NoticeState,
-    StoreError, Threshold, Written,
+    AccountId, AccountRecord, KeyRecord, KeyUse, LedgerEntry, Notice, NoticeState, StoreError,
+    Threshold, Written,
 };
 
 const ADDING: &str = "add an account";
@@ -187,48 +188,4 @@ pub(super) async fn record_notice(
         .await
         .map_err(failed_to("record a balance notice"))
         .map(drop)
-}
-
-fn account(row: &PgRow) -> Result<AccountRecord, StoreError> {
-    Ok(AccountRecord {
-        id: AccountId::new(column::<&str>(row, "id")?),
-        name: column(row, "name")?,
-        created: Timestamp(column(row, "created")?),
-        balance: Nanodollars(column(row, "balance")?),
-        held: Nanodollars(column(row, "held")?),
-        notice: Notice {
-            destination: column(row, "notice_to")?,
-            below: Nanodollars(column(row, "notice_below")?),
-            low: notice_state(row, "low_count", "low_told")?,
-            empty: notice_state(row, "empty_count", "empty_told")?,
-        },
-    })
-}
-
-fn notice_state(
-    row: &PgRow,
-    count: &'static str,
-    is_sent: &'static str,
-) -> Result<NoticeState, StoreError> {
-    Ok(NoticeState {
-        count: column::<i64>(row, count)?.unsigned_abs(),
-        is_sent: column(row, is_sent)?,
-    })
-}
-
-fn key(row: &PgRow) -> Result<KeyRecord, StoreError> {
-    Ok(KeyRecord {
-        prefix: column(row, "prefix")?,
-        account: AccountId::new(column::<&str>(row, "account")?),
-        hash: bytes_column(row, "hash")?,
-        created: Timestamp(column(row, "created")?),
-        name: column(row, "name")?,
-        last_used: column::<Option<i64>>(row, "last_used")?.map(Timestamp),
-        revoked: column::<Option<i64>>(row, "revoked")?.map(Timestamp),
-        spending: KeySpending {
-            budget: column::<Option<i64>>(row, "budget")?.map(Nanodollars),
-            month: Timestamp(column(row, "month")?),
-            spent: Nanodollars(column(row, "month_spent")?),
-        },
-    })
 }

@@ -1,22 +1,20 @@
 //! Stored answers to repeated requests.
 
 use bytes::Bytes;
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::postgres::PgPool;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryKind, PageMemory};
 
-use super::row::{bytes_column, column, failed_to, number, text};
-use crate::{Answer, AnswerKey, StoreError, StoredAnswer};
+use super::row::{failed_to, text};
+use crate::rows::{answer_headers, answer_status, column, stored_answer};
+use crate::{AnswerKey, StoreError, StoredAnswer};
 
 const READING: &str = "read an answer";
 /// Deletes expired answers, a few with each new one: more than one, so that they do not accumulate.
 /// Those that another connection deletes are left to it.
 const DELETE_EXPIRED: &str = "DELETE FROM answers WHERE (account, key) IN
     (SELECT account, key FROM answers WHERE at < $1 ORDER BY at LIMIT 16 FOR UPDATE SKIP LOCKED)";
-
-/// The `status` of a request that has not ended.
-const BEGUN: i64 = 0;
 
 /// The stored answer. Memory for its body is taken before the body is read.
 pub(super) async fn find(
@@ -82,12 +80,6 @@ pub(super) async fn store(
     // Apart from the new answer: those of other accounts are locked only while they are deleted.
     expire(writers, expired).await?;
     let answer = stored.answer.as_ref();
-    let status = answer.map(|answer| i64::from(answer.status));
-    let status = if stored.has_ended {
-        status
-    } else {
-        Some(BEGUN)
-    };
     sqlx::query(
         "INSERT INTO answers (account, key, body_hash, status, content_type, headers, body, at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -98,9 +90,9 @@ pub(super) async fn store(
     .bind(key.account.as_str())
     .bind(key.key.as_str())
     .bind(&stored.body_hash[..])
-    .bind(status)
+    .bind(answer_status(stored))
     .bind(answer.map(|answer| text(&answer.content_type)))
-    .bind(answer.and_then(written_headers))
+    .bind(answer.and_then(answer_headers))
     .bind(answer.map(|answer| &answer.body[..]))
     .bind(stored.at.0)
     .execute(writers)
@@ -128,38 +120,4 @@ pub(super) async fn expire(writers: &PgPool, before: Timestamp) -> Result<u64, S
         .await
         .map_err(failed_to("delete old answers"))?;
     Ok(done.rows_affected())
-}
-
-/// The headers as the column has them: a JSON array of pairs, `NULL` for none.
-fn written_headers(answer: &Answer) -> Option<String> {
-    let headers = Some(&answer.headers).filter(|headers| !headers.is_empty())?;
-    serde_json::to_string(headers).ok()
-}
-
-fn read_headers(row: &PgRow) -> Result<Vec<(String, String)>, StoreError> {
-    match column::<Option<String>>(row, "headers")? {
-        None => Ok(Vec::new()),
-        Some(json) => {
-            serde_json::from_str(&json).map_err(|_| StoreError::Unreadable { what: "headers" })
-        }
-    }
-}
-
-fn stored_answer(row: &PgRow, body: Bytes) -> Result<StoredAnswer, StoreError> {
-    let status: Option<i64> = column(row, "status")?;
-    let answer = match status {
-        None | Some(BEGUN) => None,
-        Some(_) => Some(Answer {
-            status: number(row, "status")?,
-            content_type: column(row, "content_type")?,
-            headers: read_headers(row)?,
-            body,
-        }),
-    };
-    Ok(StoredAnswer {
-        body_hash: bytes_column(row, "body_hash")?,
-        has_ended: status != Some(BEGUN),
-        answer,
-        at: Timestamp(column(row, "at")?),
-    })
 }

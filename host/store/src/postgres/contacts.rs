@@ -4,13 +4,11 @@ use std::collections::HashMap;
 
 use sqlx::postgres::{PgConnection, PgPool, PgRow};
 
-use super::records::read_pages;
-use super::row::{begin, column, digest, failed_to, text};
+use super::row::{begin, digest, failed_to, text};
 use super::{PostgresStore, lists};
-use crate::contacts::CONTACTS_MAX;
-use crate::{
-    AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
-};
+use crate::contacts::{CONTACTS_MAX, pages_json};
+use crate::rows::{column, contact_pages};
+use crate::{AccountId, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture};
 
 const WRITING: &str = "write contacts";
 
@@ -76,7 +74,7 @@ impl Merged {
             kind: String::new(),
             value: String::new(),
             details: String::new(),
-            pages: read_pages(row)?,
+            pages: contact_pages(row)?,
             first_seen: column(row, "first_seen")?,
             last_seen: column(row, "last_seen")?,
         })
@@ -250,8 +248,4 @@ async fn update(
     .await
     .map_err(failed_to(WRITING))
     .map(drop)
-}
-
-fn pages_json(pages: &[String]) -> String {
-    serde_json::json!(&pages[..pages.len().min(CONTACT_PAGES_MAX)]).to_string()
 }

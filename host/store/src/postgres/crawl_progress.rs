@@ -2,23 +2,17 @@
 
 use std::borrow::Cow;
 
-use sqlx::postgres::{PgConnection, PgExecutor, PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgExecutor, PgPool};
 
-use trawl_model::clock::Timestamp;
-use trawl_model::{ContentHash, Nanodollars, SkipReason, UrlRow, UrlState};
+use trawl_model::UrlRow;
 
-use super::row::{begin, column, failed_to, list_failed_to, number, signed, text};
+use super::row::{begin, failed_to, list_failed_to, text};
 use super::totals;
-use crate::{LogPosition, PageContent, PageRow, Progress, StoreError};
+use crate::rows::{self, signed};
+use crate::{PageContent, PageRow, Progress, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
-/// Bytes of a URL's row and of a page's row, without their texts.
-const ROW_BYTES: usize = 64;
-/// Stored states of URLs. From `SKIPPED` on, the number of the skip reason is added.
-const WAITING: i64 = 0;
-const DONE: i64 = 1;
-const SKIPPED: i64 = 16;
 
 /// Writes URLs, pages and totals in one transaction. Returns the bytes that the account has stored
 /// now.
@@ -47,7 +41,7 @@ pub(super) async fn save(
     .fetch_one(&mut *transaction)
     .await
     .map_err(&failed)?;
-    let n_bytes = new_bytes(progress, last_url, last_page);
+    let n_bytes = progress.new_bytes(last_url, last_page);
     insert_urls(&mut transaction, crawl, &progress.urls).await?;
     insert_pages(&mut transaction, crawl, &progress.pages).await?;
     // Last, because other crawls of the account wait for its row of totals from here on.
@@ -79,23 +73,6 @@ async fn update_totals(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-/// The bytes of rows that are not stored yet: both kinds are numbered without gaps.
-fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
-    let urls = progress.urls.iter();
-    let urls = urls.filter(|row| i64::from(row.n) > last_url);
-    let urls: usize = urls
-        .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
-        .sum();
-    let pages = progress.pages.iter();
-    let pages = pages.filter(|row| signed(row.seq) > last_page);
-    let pages = pages.map(|row| {
-        let error = row.error.as_ref().map_or(0, String::len);
-        let cause = row.cause.as_ref().map_or(0, String::len);
-        error + cause + ROW_BYTES + row.place.length as usize
-    });
-    (urls + pages.sum::<usize>()) as u64
 }
 
 /// A text that may be absent, as PostgreSQL stores it.
@@ -130,7 +107,7 @@ async fn insert_urls(
     .bind(numbers(|row| i64::from(row.n)))
     .bind(urls.map(Cow::into_owned).collect::<Vec<String>>())
     .bind(numbers(|row| i64::from(row.depth)))
-    .bind(numbers(|row| state_number(row.state)))
+    .bind(numbers(|row| rows::state_number(row.state)))
     .bind(referrers.collect::<Vec<Option<i64>>>())
     .bind(anchors.collect::<Vec<Option<String>>>())
     .bind(targets.collect::<Vec<Option<String>>>())
@@ -191,7 +168,7 @@ pub(super) async fn urls(
     after: Option<u32>,
     count_max: u32,
 ) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(readers, id, after, count_max, WAITING).await
+    select_urls(readers, id, after, count_max, rows::WAITING).await
 }
 
 /// The numbers of URLs have no gaps, so the last one says how many there are.
@@ -213,7 +190,7 @@ pub(super) async fn skipped(
     after: Option<u32>,
     count_max: u32,
 ) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(connection, id, after, count_max, SKIPPED).await
+    select_urls(connection, id, after, count_max, rows::SKIPPED).await
 }
 
 async fn select_urls(
@@ -235,25 +212,7 @@ async fn select_urls(
     .fetch_all(connection)
     .await
     .map_err(list_failed_to(READING))?;
-    let rows = rows.iter().map(|row| {
-        Ok(UrlRow {
-            n: number(row, "n")?,
-            url: column(row, "url")?,
-            depth: number(row, "depth")?,
-            referrer: referrer(row)?,
-            anchor: column(row, "anchor")?,
-            target: column(row, "target")?,
-            state: state_of(column(row, "state")?)?,
-        })
-    });
-    rows.collect()
-}
-
-fn referrer(row: &PgRow) -> Result<Option<u32>, StoreError> {
-    const NAME: &str = "referrer";
-    let n: Option<i64> = column(row, NAME)?;
-    let n = n.map(u32::try_from).transpose();
-    n.map_err(|_| StoreError::Unreadable { what: NAME })
+    rows.iter().map(rows::url).collect()
 }
 
 pub(super) async fn pages(
@@ -272,7 +231,7 @@ pub(super) async fn pages(
     .fetch_all(readers)
     .await
     .map_err(failed_to(READING))?;
-    rows.iter().map(page).collect()
+    rows.iter().map(rows::page).collect()
 }
 
 pub(super) async fn last_page(readers: &PgPool, id: &str) -> Result<Option<PageRow>, StoreError> {
@@ -284,25 +243,7 @@ pub(super) async fn last_page(readers: &PgPool, id: &str) -> Result<Option<PageR
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
-    row.as_ref().map(page).transpose()
-}
-
-fn page(row: &PgRow) -> Result<PageRow, StoreError> {
-    Ok(PageRow {
-        seq: number(row, "seq")?,
-        n: number(row, "n")?,
-        status: number(row, "status")?,
-        is_failed: column(row, "is_failed")?,
-        place: LogPosition {
-            offset: number(row, "place")?,
-            length: number(row, "length")?,
-        },
-        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
-        cost: Nanodollars(column(row, "cost")?),
-        cause: column(row, "cause")?,
-        error: column(row, "error")?,
-        content: content(row)?,
-    })
+    row.as_ref().map(rows::page).transpose()
 }
 
 pub(super) async fn contents(
@@ -322,41 +263,5 @@ pub(super) async fn contents(
     .fetch_all(readers)
     .await
     .map_err(failed_to(READING))?;
-    let rows = rows.iter().map(|row| {
-        Ok(PageContent {
-            seq: number(row, "seq")?,
-            n: number(row, "n")?,
-            is_failed: column(row, "is_failed")?,
-            content: content(row)?,
-        })
-    });
-    rows.collect()
-}
-
-fn content(row: &PgRow) -> Result<Option<ContentHash>, StoreError> {
-    const NAME: &str = "content";
-    let bytes: Option<&[u8]> = column(row, NAME)?;
-    let hash = bytes.map(|bytes| <[u8; 16]>::try_from(bytes).map(ContentHash::from_bytes));
-    hash.transpose()
-        .map_err(|_| StoreError::Unreadable { what: NAME })
-}
-
-fn state_number(state: UrlState) -> i64 {
-    match state {
-        UrlState::Waiting => WAITING,
-        UrlState::Done => DONE,
-        UrlState::Skipped(skip) => SKIPPED + i64::from(skip.number()),
-    }
-}
-
-fn state_of(number: i64) -> Result<UrlState, StoreError> {
-    let skipped = || {
-        let skip = u8::try_from(number - SKIPPED).ok();
-        skip.and_then(SkipReason::numbered).map(UrlState::Skipped)
-    };
-    match number {
-        WAITING => Ok(UrlState::Waiting),
-        DONE => Ok(UrlState::Done),
-        _ => skipped().ok_or(StoreError::Unreadable { what: "state" }),
-    }
+    rows.iter().map(rows::page_content).collect()
 }

@@ -1,15 +1,15 @@
 //! Crawls: their records, lists and deletion.
 
 use sqlx::AssertSqlSafe;
-use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgPool};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryLease};
 use trawl_model::{StopReason, UrlRow};
 
-use super::records::{WITHOUT_REQUEST, record};
-use super::row::{begin, failed_to, number, signed, text};
+use super::row::{begin, failed_to, text};
 use super::{PostgresStore, crawl_progress, interrupted, lists};
+use crate::rows::{self, WITHOUT_REQUEST, signed};
 use crate::{
     AccountId, CrawlKinds, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary,
     CrawledPage, FoundCrawl, Interrupted, LoggedPage, PageContent, PageRange, PageRow, Progress,
@@ -261,13 +261,7 @@ async fn find(
         .fetch_optional(readers)
         .await
         .map_err(failed_to(READING))?;
-    let found = |row: PgRow| {
-        Ok(FoundCrawl {
-            request_bytes: number(&row, "request_bytes")?,
-            record: record(&row)?,
-        })
-    };
-    row.map(found).transpose()
+    row.as_ref().map(rows::found_crawl).transpose()
 }
 
 async fn request(
@@ -300,7 +294,7 @@ async fn of_account(
         .fetch_all(readers)
         .await
         .map_err(failed_to(READING))?;
-    rows.iter().map(record).collect()
+    rows.iter().map(rows::crawl).collect()
 }
 
 async fn set_state(writers: &PgPool, id: &str, state: CrawlState) -> Result<bool, StoreError> {

@@ -9,9 +9,9 @@ use sqlx::{AssertSqlSafe, Row};
 use trawl_model::StopReason;
 use trawl_model::clock::Timestamp;
 
-use super::records::{WITHOUT_REQUEST, record};
-use super::row::{begin, column, failed_to, number};
-use crate::{AccountId, CrawlLeft, CrawlState, CrawlsLeft, Interrupted, StoreError};
+use super::row::{begin, failed_to};
+use crate::rows::{WITHOUT_REQUEST, crawl_left, crawls_left};
+use crate::{CrawlLeft, CrawlState, Interrupted, StoreError};
 
 const INTERRUPTING: &str = "end or park the crawls of the last process";
 const READING: &str = "read the crawls of the last process";
@@ -49,17 +49,8 @@ pub(super) async fn interrupt(writers: &PgPool, at: Timestamp) -> Result<Interru
         .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)?;
     Ok(Interrupted {
-        accounts: left.iter().map(of_account).collect::<Result<_, _>>()?,
+        accounts: left.iter().map(crawls_left).collect::<Result<_, _>>()?,
         last: last.unwrap_or_default(),
-    })
-}
-
-fn of_account(row: &PgRow) -> Result<CrawlsLeft, StoreError> {
-    Ok(CrawlsLeft {
-        account: AccountId::new(column::<&str>(row, "account")?),
-        n_crawls: number(row, "n_crawls")?,
-        n_unlimited: number(row, "n_unlimited")?,
-        request_bytes: number(row, "request_bytes")?,
     })
 }
 
@@ -80,14 +71,7 @@ pub(super) async fn left(
         .fetch_all(readers)
         .await
         .map_err(failed_to(READING))?;
-    let crawl = |row: &PgRow| {
-        Ok(CrawlLeft {
-            number: column(row, "number")?,
-            request_bytes: number(row, "request_bytes")?,
-            record: record(row)?,
-        })
-    };
-    rows.iter().map(crawl).collect()
+    rows.iter().map(crawl_left).collect()
 }
 
 pub(super) async fn state(readers: &PgPool, id: &str) -> Result<Option<CrawlState>, StoreError> {

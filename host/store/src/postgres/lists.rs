@@ -7,11 +7,9 @@ use sqlx::AssertSqlSafe;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgRow, Postgres};
 
-use trawl_model::Nanodollars;
-use trawl_model::clock::Timestamp;
-
-use super::row::{column, list_failed_to, number, signed, text};
-use super::{PostgresStore, records, totals};
+use super::row::{list_failed_to, text};
+use super::{PostgresStore, totals};
+use crate::rows::{self, column, signed};
 use crate::{
     AccountId, AccountTotals, Contact, CrawlKinds, CrawlSummary, CrawledPage, EventSummary,
     LoggedPage, PageRange, PageStart, RowKey, Rows, StoreError,
@@ -67,18 +65,7 @@ impl List {
         key: impl Fn(&PgRow) -> Result<RowKey, StoreError>,
         read: impl Fn(&PgRow) -> Result<T, StoreError>,
     ) -> Result<Rows<T>, StoreError> {
-        let limit = self.limit as usize;
-        let next = match rows.len() > limit {
-            true => rows[..limit].last().map(key).transpose()?,
-            false => None,
-        };
-        // Each is dropped once it is read, so that its texts are not in memory twice.
-        let rows = rows
-            .into_iter()
-            .take(limit)
-            .map(|row| read(&row))
-            .collect::<Result<_, _>>()?;
-        Ok(Rows { rows, count, next })
+        Rows::of(rows, (self.limit, count), key, read)
     }
 }
 
@@ -120,7 +107,7 @@ pub(super) async fn crawls(
         CrawlKinds::Batches => totals.n_batches,
     };
     let key = |row: &PgRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
-    list.page(rows, count, key, records::listed)
+    list.page(rows, count, key, rows::listed_crawl)
 }
 
 /// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the
@@ -176,7 +163,7 @@ pub(super) async fn pages(
             number("seq")?,
         ]))
     };
-    list.page(rows, count, key, crawled_page)
+    list.page(rows, count, key, rows::crawled_page)
 }
 
 /// Pages of a crawl in order of completion, after `after`.
@@ -199,13 +186,7 @@ pub(super) async fn log(
     .fetch_all(&mut *connection)
     .await
     .map_err(list_failed_to(READING))?;
-    let logged = |row: PgRow| -> Result<LoggedPage, StoreError> {
-        Ok(LoggedPage {
-            page: crawled_page(&row)?,
-            entry_bytes: number(&row, "length")?,
-        })
-    };
-    rows.into_iter().map(logged).collect()
+    rows.iter().map(rows::logged_page).collect()
 }
 
 /// Undelivered events of an account, in order of arrival.
@@ -229,7 +210,7 @@ pub(super) async fn events(
     .await
     .map_err(list_failed_to(READING))?;
     let key = |row: &PgRow| Ok(RowKey([column(row, "seq")?, 0, 0]));
-    list.page(rows, list.totals.n_events, key, records::event_summary)
+    list.page(rows, list.totals.n_events, key, rows::event_summary)
 }
 
 /// Contacts of an account, of one domain if given, most recently seen first.
@@ -274,18 +255,5 @@ pub(super) async fn contacts(
         .unsigned_abs(),
     };
     let key = |row: &PgRow| Ok(RowKey([column(row, "last_seen")?, column(row, "seq")?, 0]));
-    list.page(rows, count, key, records::contact)
-}
-
-fn crawled_page(row: &PgRow) -> Result<CrawledPage, StoreError> {
-    Ok(CrawledPage {
-        crawl: column(row, "id")?,
-        seq: number(row, "seq")?,
-        url: column(row, "url")?,
-        status: number(row, "status")?,
-        cause: column(row, "cause")?,
-        error: column(row, "error")?,
-        cost: Nanodollars(column(row, "cost")?),
-        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
-    })
+    list.page(rows, count, key, rows::contact)
 }

@@ -8,23 +8,12 @@ use sqlx::postgres::PgConnection;
 use super::row::failed_to;
 use crate::{PageLog, StoreError};
 
-/// Crawls that the log names.
-const NAMED_MAX: usize = 5;
-
 /// Logs which crawls have entries in the database and not on the disk.
 pub(super) async fn name_missing(
     connection: &mut PgConnection,
     data: &Path,
 ) -> Result<(), StoreError> {
-    let incomplete = incomplete(connection, data).await?;
-    if !incomplete.is_empty() {
-        let named = &incomplete[..incomplete.len().min(NAMED_MAX)];
-        tracing::error!(
-            n_crawls = incomplete.len(),
-            crawls = named.join(", "),
-            "the files of these crawls in `crawls/` are missing or too short: their pages cannot be read"
-        );
-    }
+    PageLog::name_incomplete(&incomplete(connection, data).await?);
     Ok(())
 }
 

@@ -16,7 +16,6 @@ mod lists;
 mod logs;
 mod outbox;
 mod prices;
-mod records;
 mod row;
 mod schema;
 #[cfg(test)]

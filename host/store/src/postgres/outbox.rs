@@ -6,10 +6,10 @@ use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryKind, PageMemory};
 use trawl_model::secret::Secret;
 
-use super::records::event;
-use super::row::{begin, column, digest, failed_to, text};
+use super::row::{begin, digest, failed_to, text};
 use super::{PostgresStore, lists};
 use crate::outbox::new_webhook_secret;
+use crate::rows::{column, event};
 use crate::{
     AccountId, BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
     PageRange, Rows, SigningSecrets, StoreError, StoreFuture, WebhookSecrets,
@@ -206,7 +206,7 @@ async fn batch(
     .await
     .map_err(&failed)?;
     let mut lease = memory.lease_for(MemoryKind::Webhooks);
-    let Some((last, bytes)) = window(&lengths, size.bytes) else {
+    let Some((last, bytes)) = size.window(&lengths) else {
         return Ok(lease.hold_value(Vec::new()));
     };
     // Twice: bodies are copied out of their rows.
@@ -226,22 +226,6 @@ async fn batch(
     drop(rows);
     lease.shrink_to(bytes);
     Ok(lease.hold_value(events))
-}
-
-/// The last of the events that fit into so many bytes, one at least, and the bytes of their bodies.
-/// `None` if there are none.
-fn window(lengths: &[(i64, i64)], bytes_max: u64) -> Option<(i64, usize)> {
-    let mut sum = 0;
-    let mut last = None;
-    for (seq, length) in lengths {
-        sum += length.unsigned_abs();
-        if last.is_some() && sum > bytes_max {
-            sum -= length.unsigned_abs();
-            break;
-        }
-        last = Some(*seq);
-    }
-    Some((last?, usize::try_from(sum).ok()?))
 }
 
 async fn next(readers: &PgPool, busy: &Busy) -> Result<Option<Timestamp>, StoreError> {

@@ -1,24 +1,16 @@
 //! The price history.
 
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::postgres::PgPool;
 
-use trawl_model::clock::Timestamp;
-
-use super::row::{column, failed_to};
-use crate::{PricesRow, StoreError};
+use super::row::failed_to;
+use crate::{PricesRow, StoreError, rows};
 
 pub(super) async fn history(readers: &PgPool) -> Result<Vec<PricesRow>, StoreError> {
     let rows = sqlx::query("SELECT at, prices FROM price_history ORDER BY seq")
         .fetch_all(readers)
         .await
         .map_err(failed_to("read the prices"))?;
-    let row = |row: &PgRow| {
-        Ok(PricesRow {
-            at: Timestamp(column(row, "at")?),
-            prices: column(row, "prices")?,
-        })
-    };
-    rows.iter().map(row).collect()
+    rows.iter().map(rows::prices).collect()
 }
 
 pub(super) async fn append(writers: &PgPool, row: &PricesRow) -> Result<(), StoreError> {

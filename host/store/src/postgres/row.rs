@@ -1,10 +1,9 @@
-//! Decoding of columns, values to bind, and the error mapping that every query shares.
+//! Transactions, values to bind, and the error mapping that every query shares.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use sqlx::Row;
-use sqlx::postgres::{PgPool, PgRow, PgTransaction, Postgres};
+use sqlx::postgres::{PgPool, PgTransaction};
 
 use crate::StoreError;
 
@@ -90,36 +89,6 @@ pub(super) fn digest(texts: &[&str]) -> Vec<u8> {
         hasher.update(text.as_bytes());
     }
     hasher.finalize().as_bytes().to_vec()
-}
-
-pub(super) fn column<'r, T>(row: &'r PgRow, name: &'static str) -> Result<T, StoreError>
-where
-    T: sqlx::Decode<'r, Postgres> + sqlx::Type<Postgres>,
-{
-    row.try_get(name)
-        .map_err(|_| StoreError::Unreadable { what: name })
-}
-
-pub(super) fn bytes_column<const N: usize>(
-    row: &PgRow,
-    name: &'static str,
-) -> Result<[u8; N], StoreError> {
-    let bytes: &[u8] = column(row, name)?;
-    bytes
-        .try_into()
-        .map_err(|_| StoreError::Unreadable { what: name })
-}
-
-/// A number of another type than the column, which is `BIGINT`.
-pub(super) fn number<T: TryFrom<i64>>(row: &PgRow, name: &'static str) -> Result<T, StoreError> {
-    let value: i64 = column(row, name)?;
-    T::try_from(value).map_err(|_| StoreError::Unreadable { what: name })
-}
-
-/// A number as PostgreSQL stores it. Stored counts are far below the limit; the offset of a request
-/// may not be.
-pub(super) fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! Subscriptions: one row per account, written in one transaction with its charge.
 
-use sqlx::postgres::{PgPool, PgRow};
-
-use trawl_model::Nanodollars;
-use trawl_model::clock::Timestamp;
+use sqlx::postgres::PgPool;
 
 use super::entries;
-use super::row::{ATTEMPTS_MAX, begin, column, failed_to, is_crossed, number};
-use crate::{AccountId, LedgerEntry, StoreError, Subscription, SubscriptionState, Written};
+use super::row::{ATTEMPTS_MAX, begin, failed_to, is_crossed};
+use crate::rows::subscription;
+use crate::{LedgerEntry, StoreError, Subscription, Written};
 
 const DOING: &str = "write a subscription";
 
@@ -74,18 +72,4 @@ async fn try_save(
     .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)?;
     Ok(Some(Written::New))
-}
-
-fn subscription(row: &PgRow) -> Result<Subscription, StoreError> {
-    let state: &str = column(row, "state")?;
-    Ok(Subscription {
-        account: AccountId::new(column::<&str>(row, "account")?),
-        seats: number(row, "seats")?,
-        next_seats: number(row, "next_seats")?,
-        begun: Timestamp(column(row, "begun")?),
-        from: Timestamp(column(row, "period_from")?),
-        to: Timestamp(column(row, "period_to")?),
-        price: Nanodollars(column(row, "price")?),
-        state: SubscriptionState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
-    })
 }

@@ -9,10 +9,10 @@ use trawl_model::clock::Timestamp;
 use super::row::list_failed_to;
 use super::server::Server;
 use super::{LISTS, PostgresStore, PostgresUrl, entries, logs};
-use crate::conformance::fixtures::{account, crawl, entry, with_accounts};
+use crate::conformance::fixtures::{account, crawl, entry, first_page, with_accounts};
 use crate::{
     Contact, ContactStore as _, CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _,
-    LogPosition, PageLog, PageRange, PageRow, Progress, Store as _, StoreError, Written,
+    PageLog, PageRange, Progress, Store as _, StoreError, Written,
 };
 
 /// A store, and the data directory that it has locked.
@@ -388,7 +388,7 @@ async fn crawls_without_their_logs_are_found() {
             pages: places
                 .into_iter()
                 .filter(|_| id != "cc")
-                .map(page)
+                .map(first_page)
                 .collect(),
             ..Progress::default()
         };
@@ -403,22 +403,6 @@ async fn crawls_without_their_logs_are_found() {
     assert_eq!(found.expect("read"), ["aa"]);
     drop(connection);
     store.close().await;
-}
-
-/// A page whose entry is at this place.
-fn page(place: LogPosition) -> PageRow {
-    PageRow {
-        seq: 1,
-        n: 0,
-        status: 200,
-        is_failed: false,
-        place,
-        at: None,
-        cost: Nanodollars::ZERO,
-        cause: None,
-        error: None,
-        content: None,
-    }
 }
 
 #[tokio::test]

@@ -1,15 +1,16 @@
 //! Accounts, keys and balance notices.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
 use super::entries;
-use super::row::{begin, bytes_column, column, failed_to, signed};
+use super::row::{begin, failed_to};
+use crate::rows::{account, key, signed};
 use crate::{
-    AccountId, AccountRecord, KeyRecord, KeySpending, KeyUse, LedgerEntry, Notice, NoticeState,
-    StoreError, Threshold, Written,
+    AccountId, AccountRecord, KeyRecord, KeyUse, LedgerEntry, Notice, NoticeState, StoreError,
+    Threshold, Written,
 };
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, StoreError> {
@@ -191,48 +192,4 @@ fn taken_or(
         Some(database) if database.is_unique_violation() => StoreError::Taken { what },
         _ => failed(error),
     }
-}
-
-fn account(row: &SqliteRow) -> Result<AccountRecord, StoreError> {
-    Ok(AccountRecord {
-        id: AccountId::new(column::<&str>(row, "id")?),
-        name: column(row, "name")?,
-        created: Timestamp(column(row, "created")?),
-        balance: Nanodollars(column(row, "balance")?),
-        held: Nanodollars(column(row, "held")?),
-        notice: Notice {
-            destination: column(row, "notice_to")?,
-            below: Nanodollars(column(row, "notice_below")?),
-            low: notice_state(row, "low_count", "low_told")?,
-            empty: notice_state(row, "empty_count", "empty_told")?,
-        },
-    })
-}
-
-fn notice_state(
-    row: &SqliteRow,
-    count: &'static str,
-    is_sent: &'static str,
-) -> Result<NoticeState, StoreError> {
-    Ok(NoticeState {
-        count: column::<i64>(row, count)?.unsigned_abs(),
-        is_sent: column(row, is_sent)?,
-    })
-}
-
-fn key(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
-    Ok(KeyRecord {
-        prefix: column(row, "prefix")?,
-        account: AccountId::new(column::<&str>(row, "account")?),
-        hash: bytes_column(row, "hash")?,
-        created: Timestamp(column(row, "created")?),
-        name: column(row, "name")?,
-        last_used: column::<Option<i64>>(row, "last_used")?.map(Timestamp),
-        revoked: column::<Option<i64>>(row, "revoked")?.map(Timestamp),
-        spending: KeySpending {
-            budget: column::<Option<i64>>(row, "budget")?.map(Nanodollars),
-            month: Timestamp(column(row, "month")?),
-            spent: Nanodollars(column(row, "month_spent")?),
-        },
-    })
 }

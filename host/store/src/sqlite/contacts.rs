@@ -3,13 +3,11 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::records::read_pages;
-use super::row::{begin, column, failed_to};
+use super::row::{begin, failed_to};
 use super::{SqliteStore, lists};
-use crate::contacts::CONTACTS_MAX;
-use crate::{
-    AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
-};
+use crate::contacts::{CONTACTS_MAX, pages_json};
+use crate::rows::{column, contact_pages};
+use crate::{AccountId, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture};
 
 const WRITING: &str = "write contacts";
 
@@ -121,7 +119,7 @@ async fn update(
     contact: &Contact,
 ) -> Result<(), StoreError> {
     let seq: i64 = column(row, "seq")?;
-    let mut pages = read_pages(row)?;
+    let mut pages = contact_pages(row)?;
     for page in &contact.pages {
         if !pages.contains(page) {
             pages.push(page.clone());
@@ -139,8 +137,4 @@ async fn update(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-fn pages_json(pages: &[String]) -> String {
-    serde_json::json!(&pages[..pages.len().min(CONTACT_PAGES_MAX)]).to_string()
 }

@@ -4,25 +4,19 @@ use std::sync::Arc;
 
 use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool};
 
-use trawl_model::clock::Timestamp;
-use trawl_model::{ContentHash, Nanodollars, SkipReason, UrlRow, UrlState};
+use trawl_model::UrlRow;
 
-use super::row::{begin, column, count_column, failed_to, signed};
+use super::row::{begin, failed_to};
 use super::totals;
-use crate::{LogPosition, PageContent, PageRow, Progress, StoreError};
+use crate::rows::{self, signed};
+use crate::{PageContent, PageRow, Progress, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
 /// Batch sizes of an insert, largest first. Fixed sizes, so that each statement is prepared once.
 const BATCH_ROWS: [usize; 4] = [128, 32, 8, 1];
-/// Bytes of a URL's row and of a page's row, without their texts.
-const ROW_BYTES: usize = 64;
-/// Stored states of URLs. From `SKIPPED` on, the number of the skip reason is added.
-const WAITING: i64 = 0;
-const DONE: i64 = 1;
-const SKIPPED: i64 = 16;
 
 /// Writes URLs, pages and totals in one transaction. Returns the bytes that the account has stored
 /// now.
@@ -44,7 +38,7 @@ pub(super) async fn save(
     let Some((crawl, account, last_url, last_page)) = stored else {
         return Err(failed(sqlx::Error::RowNotFound));
     };
-    let n_bytes = new_bytes(progress, last_url, last_page);
+    let n_bytes = progress.new_bytes(last_url, last_page);
     update_totals(&mut transaction, crawl, progress, n_bytes).await?;
     insert(&mut transaction, &URLS, &progress.urls, |query, row| {
         query
@@ -52,7 +46,7 @@ pub(super) async fn save(
             .bind(row.n)
             .bind(row.url.as_str())
             .bind(row.depth)
-            .bind(state_number(row.state))
+            .bind(rows::state_number(row.state))
             .bind(row.referrer)
             .bind(row.anchor.as_deref())
             .bind(row.target.as_deref())
@@ -101,23 +95,6 @@ async fn update_totals(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-/// The bytes of rows that are not stored yet: both kinds are numbered without gaps.
-fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
-    let urls = progress.urls.iter();
-    let urls = urls.filter(|row| i64::from(row.n) > last_url);
-    let urls: usize = urls
-        .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
-        .sum();
-    let pages = progress.pages.iter();
-    let pages = pages.filter(|row| signed(row.seq) > last_page);
-    let pages = pages.map(|row| {
-        let error = row.error.as_ref().map_or(0, String::len);
-        let cause = row.cause.as_ref().map_or(0, String::len);
-        error + cause + ROW_BYTES + row.place.length as usize
-    });
-    (urls + pages.sum::<usize>()) as u64
 }
 
 /// An insert of several rows.
@@ -187,7 +164,7 @@ pub(super) async fn urls(
     after: Option<u32>,
     count_max: u32,
 ) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(connection, id, after, count_max, WAITING).await
+    select_urls(connection, id, after, count_max, rows::WAITING).await
 }
 
 /// The numbers of URLs have no gaps, so the last one says how many there are.
@@ -208,7 +185,7 @@ pub(super) async fn skipped(
     after: Option<u32>,
     count_max: u32,
 ) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(connection, id, after, count_max, SKIPPED).await
+    select_urls(connection, id, after, count_max, rows::SKIPPED).await
 }
 
 async fn select_urls(
@@ -229,19 +206,7 @@ async fn select_urls(
     .fetch_all(connection)
     .await
     .map_err(failed_to(READING))?;
-    rows.iter()
-        .map(|row| {
-            Ok(UrlRow {
-                n: column(row, "n")?,
-                url: column(row, "url")?,
-                depth: column(row, "depth")?,
-                referrer: column(row, "referrer")?,
-                anchor: column(row, "anchor")?,
-                target: column(row, "target")?,
-                state: state_of(column(row, "state")?)?,
-            })
-        })
-        .collect()
+    rows.iter().map(rows::url).collect()
 }
 
 pub(super) async fn pages(
@@ -259,7 +224,7 @@ pub(super) async fn pages(
     .fetch_all(readers)
     .await
     .map_err(failed_to(READING))?;
-    rows.iter().map(page).collect()
+    rows.iter().map(rows::page).collect()
 }
 
 pub(super) async fn last_page(
@@ -273,25 +238,7 @@ pub(super) async fn last_page(
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
-    row.as_ref().map(page).transpose()
-}
-
-fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
-    Ok(PageRow {
-        seq: count_column(row, "seq")?,
-        n: column(row, "n")?,
-        status: column(row, "status")?,
-        is_failed: column(row, "is_failed")?,
-        place: LogPosition {
-            offset: count_column(row, "place")?,
-            length: column(row, "length")?,
-        },
-        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
-        cost: Nanodollars(column(row, "cost")?),
-        cause: column(row, "cause")?,
-        error: column(row, "error")?,
-        content: content(row)?,
-    })
+    row.as_ref().map(rows::page).transpose()
 }
 
 pub(super) async fn contents(
@@ -310,41 +257,5 @@ pub(super) async fn contents(
     .fetch_all(readers)
     .await
     .map_err(failed_to(READING))?;
-    let rows = rows.iter().map(|row| {
-        Ok(PageContent {
-            seq: count_column(row, "seq")?,
-            n: column(row, "n")?,
-            is_failed: column(row, "is_failed")?,
-            content: content(row)?,
-        })
-    });
-    rows.collect()
-}
-
-fn content(row: &SqliteRow) -> Result<Option<ContentHash>, StoreError> {
-    const NAME: &str = "content";
-    let bytes: Option<&[u8]> = column(row, NAME)?;
-    let hash = bytes.map(|bytes| <[u8; 16]>::try_from(bytes).map(ContentHash::from_bytes));
-    hash.transpose()
-        .map_err(|_| StoreError::Unreadable { what: NAME })
-}
-
-fn state_number(state: UrlState) -> i64 {
-    match state {
-        UrlState::Waiting => WAITING,
-        UrlState::Done => DONE,
-        UrlState::Skipped(skip) => SKIPPED + i64::from(skip.number()),
-    }
-}
-
-fn state_of(number: i64) -> Result<UrlState, StoreError> {
-    let skipped = || {
-        let skip = u8::try_from(number - SKIPPED).ok();
-        skip.and_then(SkipReason::numbered).map(UrlState::Skipped)
-    };
-    match number {
-        WAITING => Ok(UrlState::Waiting),
-        DONE => Ok(UrlState::Done),
-        _ => skipped().ok_or(StoreError::Unreadable { what: "state" }),
-    }
+    rows.iter().map(rows::page_content).collect()
 }

@@ -2,20 +2,16 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool};
 
-use trawl_model::clock::Timestamp;
-use trawl_model::{Charge, Nanodollars};
+use trawl_model::Nanodollars;
 
-use super::row::{begin, column, failed_to, violated_constraint};
-use crate::{
-    AccountId, Consumed, EntryKind, KeyPrefix, LedgerEntry, OpenReserve, Posted, StoreError,
-    Written,
-};
+use super::row::{begin, failed_to, violated_constraint};
+use crate::rows::{open_reserve, posted};
+use crate::{LedgerEntry, OpenReserve, Posted, StoreError, Written};
 
 const COLUMNS: &str = "id, account, kind, amount, held, hold, run, url, \
     ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu, key";
@@ -199,53 +195,4 @@ async fn outstanding(
     .map_err(failed_to("look for open reserves"))?;
     let held = Nanodollars(held);
     Ok((held > Nanodollars::ZERO).then_some(OpenReserve { held, ..reserve }))
-}
-
-pub(super) fn kind_named(name: &str) -> Result<EntryKind, StoreError> {
-    EntryKind::named(name).ok_or(StoreError::Unreadable { what: "kind" })
-}
-
-fn open_reserve(row: &SqliteRow) -> Result<OpenReserve, StoreError> {
-    Ok(OpenReserve {
-        account: AccountId::new(column::<&str>(row, "account")?),
-        reservation: column(row, "hold")?,
-        held: Nanodollars(column(row, "held")?),
-        run: column::<&str>(row, "run")?.into(),
-        url: column::<&str>(row, "url")?.into(),
-        key: KeyPrefix::new(column(row, "key")?),
-    })
-}
-
-pub(super) fn posted(row: &SqliteRow) -> Result<Posted, StoreError> {
-    let amount = |name| column(row, name).map(Nanodollars);
-    let charge = Charge {
-        ai: amount("ai")?,
-        compute: amount("compute")?,
-        file: amount("file")?,
-        bytes_transferred: amount("bytes_transferred")?,
-        transform: amount("transform")?,
-        vendor_billed: amount("vendor_billed")?,
-    };
-    let entry = LedgerEntry {
-        id: column(row, "id")?,
-        account: AccountId::new(column::<&str>(row, "account")?),
-        kind: kind_named(column(row, "kind")?)?,
-        amount: amount("amount")?,
-        held: amount("held")?,
-        reservation: column(row, "hold")?,
-        run: column::<&str>(row, "run")?.into(),
-        url: column::<&str>(row, "url")?.into(),
-        key: KeyPrefix::new(column(row, "key")?),
-        charge,
-        consumed: Consumed {
-            n_bytes: column::<i64>(row, "n_bytes")?.unsigned_abs(),
-            cpu: Duration::from_micros(column::<i64>(row, "cpu")?.unsigned_abs()),
-        },
-        reason: column(row, "reason")?,
-        at: Timestamp(column(row, "at")?),
-    };
-    Ok(Posted {
-        seq: column(row, "seq")?,
-        entry,
-    })
 }

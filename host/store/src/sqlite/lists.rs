@@ -7,11 +7,9 @@ use sqlx::AssertSqlSafe;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteRow};
 
-use trawl_model::Nanodollars;
-use trawl_model::clock::Timestamp;
-
-use super::row::{column, count_column, failed_to, signed};
-use super::{SqliteStore, records, totals};
+use super::row::failed_to;
+use super::{SqliteStore, totals};
+use crate::rows::{self, column, signed};
 use crate::{
     AccountId, AccountTotals, Contact, CrawlKinds, CrawlSummary, CrawledPage, EventSummary,
     LoggedPage, PageRange, PageStart, RowKey, Rows, StoreError,
@@ -67,18 +65,7 @@ impl List {
         key: impl Fn(&SqliteRow) -> Result<RowKey, StoreError>,
         read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
     ) -> Result<Rows<T>, StoreError> {
-        let limit = self.limit as usize;
-        let next = match rows.len() > limit {
-            true => rows[..limit].last().map(key).transpose()?,
-            false => None,
-        };
-        // Each is dropped once it is read, so that its texts are not in memory twice.
-        let rows = rows
-            .into_iter()
-            .take(limit)
-            .map(|row| read(&row))
-            .collect::<Result<_, _>>()?;
-        Ok(Rows { rows, count, next })
+        Rows::of(rows, (self.limit, count), key, read)
     }
 }
 
@@ -99,9 +86,7 @@ pub(super) async fn crawls(
     let sql = format!(
         "SELECT id, number, verb, in_background, state, stop, created, ended, n_pages, n_failed,
              n_bytes, spent,
-             CASE WHEN octet_length(request) <= 4096 THEN
-                 CASE WHEN json_valid(request) THEN CAST(json_extract(request, '$.url') AS TEXT) END
-             END AS requested,
+             CASE WHEN octet_length(request) <= 4096 THEN request END AS short_request,
              (SELECT url FROM crawl_urls WHERE crawl = crawls.number AND n = 0) AS first_url
          FROM crawls WHERE account = ? {of_kinds} AND (created, number) < (?, ?)
          ORDER BY created DESC, number DESC LIMIT ? OFFSET ?"
@@ -122,7 +107,7 @@ pub(super) async fn crawls(
         CrawlKinds::Batches => totals.n_batches,
     };
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
-    list.page(rows, count, key, records::listed)
+    list.page(rows, count, key, rows::listed_crawl)
 }
 
 /// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the
@@ -178,7 +163,7 @@ pub(super) async fn pages(
             number("seq")?,
         ]))
     };
-    list.page(rows, count, key, crawled_page)
+    list.page(rows, count, key, rows::crawled_page)
 }
 
 /// Pages of a crawl in order of completion, after `after`.
@@ -201,13 +186,7 @@ pub(super) async fn log(
     .fetch_all(&mut *connection)
     .await
     .map_err(failed_to(READING))?;
-    let logged = |row: SqliteRow| -> Result<LoggedPage, StoreError> {
-        Ok(LoggedPage {
-            page: crawled_page(&row)?,
-            entry_bytes: count_column(&row, "length")?,
-        })
-    };
-    rows.into_iter().map(logged).collect()
+    rows.iter().map(rows::logged_page).collect()
 }
 
 /// Undelivered events of an account, in order of arrival.
@@ -231,7 +210,7 @@ pub(super) async fn events(
     .await
     .map_err(failed_to(READING))?;
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "seq")?, 0, 0]));
-    list.page(rows, list.totals.n_events, key, records::event_summary)
+    list.page(rows, list.totals.n_events, key, rows::event_summary)
 }
 
 /// Contacts of an account, of one domain if given, most recently seen first.
@@ -276,18 +255,5 @@ pub(super) async fn contacts(
         .unsigned_abs(),
     };
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "last_seen")?, column(row, "seq")?, 0]));
-    list.page(rows, count, key, records::contact)
-}
-
-fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {
-    Ok(CrawledPage {
-        crawl: column(row, "id")?,
-        seq: count_column(row, "seq")?,
-        url: column(row, "url")?,
-        status: column(row, "status")?,
-        cause: column(row, "cause")?,
-        error: column(row, "error")?,
-        cost: Nanodollars(column(row, "cost")?),
-        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
-    })
+    list.page(rows, count, key, rows::contact)
 }

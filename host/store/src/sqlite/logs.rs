@@ -8,23 +8,12 @@ use sqlx::sqlite::SqliteConnection;
 use super::row::failed_to;
 use crate::{PageLog, StoreError};
 
-/// Crawls that the log names.
-const NAMED_MAX: usize = 5;
-
 /// Logs which crawls have entries in the database and not on the disk.
 pub(super) async fn name_missing(
     connection: &mut SqliteConnection,
     data: &Path,
 ) -> Result<(), StoreError> {
-    let incomplete = incomplete(connection, data).await?;
-    if !incomplete.is_empty() {
-        let named = &incomplete[..incomplete.len().min(NAMED_MAX)];
-        tracing::error!(
-            n_crawls = incomplete.len(),
-            crawls = named.join(", "),
-            "the files of these crawls in `crawls/` are missing or too short: their pages cannot be read"
-        );
-    }
+    PageLog::name_incomplete(&incomplete(connection, data).await?);
     Ok(())
 }
 
@@ -51,28 +40,10 @@ async fn incomplete(
 
 #[cfg(test)]
 mod tests {
-    use trawl_model::Nanodollars;
-
     use super::*;
-    use crate::conformance::fixtures::{crawl, with_accounts};
+    use crate::conformance::fixtures::{crawl, first_page, with_accounts};
     use crate::sqlite::SqliteStore;
-    use crate::{CrawlCounts, CrawlStore as _, DataDir, LogPosition, PageRow, Progress};
-
-    /// A page whose entry is at this place.
-    fn page(place: LogPosition) -> PageRow {
-        PageRow {
-            seq: 1,
-            n: 0,
-            status: 200,
-            is_failed: false,
-            place,
-            at: None,
-            cost: Nanodollars::ZERO,
-            cause: None,
-            error: None,
-            content: None,
-        }
-    }
+    use crate::{CrawlCounts, CrawlStore as _, DataDir, Progress};
 
     #[tokio::test]
     async fn crawls_without_their_logs_are_named() {
@@ -90,7 +61,7 @@ mod tests {
                 pages: places
                     .into_iter()
                     .filter(|_| id != "dd")
-                    .map(page)
+                    .map(first_page)
                     .collect(),
                 counts: CrawlCounts::default(),
             };

@@ -14,7 +14,6 @@ mod logs;
 mod mark;
 mod outbox;
 mod prices;
-mod records;
 mod row;
 mod schema;
 mod subscriptions;

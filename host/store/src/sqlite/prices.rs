@@ -1,24 +1,16 @@
 //! The price history.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
-use trawl_model::clock::Timestamp;
-
-use super::row::{column, failed_to};
-use crate::{PricesRow, StoreError};
+use super::row::failed_to;
+use crate::{PricesRow, StoreError, rows};
 
 pub(super) async fn history(readers: &SqlitePool) -> Result<Vec<PricesRow>, StoreError> {
     let rows = sqlx::query("SELECT at, prices FROM price_history ORDER BY seq")
         .fetch_all(readers)
         .await
         .map_err(failed_to("read the prices"))?;
-    let row = |row: &SqliteRow| {
-        Ok(PricesRow {
-            at: Timestamp(column(row, "at")?),
-            prices: column(row, "prices")?,
-        })
-    };
-    rows.iter().map(row).collect()
+    rows.iter().map(rows::prices).collect()
 }
 
 pub(super) async fn append(

@@ -1,9 +1,9 @@
-//! Decoding of columns, and the error mapping that every query shares.
+//! Transactions, and the error mapping that every query shares.
 
 use std::time::Duration;
 
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{Connection, Row, Transaction};
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::{Connection, Transaction};
 
 use crate::StoreError;
 
@@ -42,34 +42,4 @@ pub(super) fn violated_constraint(error: &sqlx::Error) -> Option<String> {
     let code: u32 = error.code()?.parse().ok()?;
     // The low byte is the primary result code.
     (code & 0xff == SQLITE_CONSTRAINT).then(|| error.message().to_owned())
-}
-
-pub(super) fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, StoreError>
-where
-    T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
-{
-    row.try_get(name)
-        .map_err(|_| StoreError::Unreadable { what: name })
-}
-
-pub(super) fn bytes_column<const N: usize>(
-    row: &SqliteRow,
-    name: &'static str,
-) -> Result<[u8; N], StoreError> {
-    let bytes: &[u8] = column(row, name)?;
-    bytes
-        .try_into()
-        .map_err(|_| StoreError::Unreadable { what: name })
-}
-
-/// An unsigned number.
-pub(super) fn count_column(row: &SqliteRow, name: &'static str) -> Result<u64, StoreError> {
-    let value: i64 = column(row, name)?;
-    u64::try_from(value).map_err(|_| StoreError::Unreadable { what: name })
-}
-
-/// A number as SQLite stores it. Stored counts are far below the limit; the offset of a request may
-/// not be.
-pub(super) fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,13 +1,11 @@
 //! Subscriptions: one row per account, written in one transaction with its charge.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
-
-use trawl_model::Nanodollars;
-use trawl_model::clock::Timestamp;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use super::entries;
-use super::row::{begin, column, failed_to};
-use crate::{AccountId, LedgerEntry, StoreError, Subscription, SubscriptionState, Written};
+use super::row::{begin, failed_to};
+use crate::rows::subscription;
+use crate::{LedgerEntry, StoreError, Subscription, Written};
 
 const DOING: &str = "write a subscription";
 
@@ -57,18 +55,4 @@ pub(super) async fn save(
     .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)?;
     Ok(Written::New)
-}
-
-fn subscription(row: &SqliteRow) -> Result<Subscription, StoreError> {
-    let state: &str = column(row, "state")?;
-    Ok(Subscription {
-        account: AccountId::new(column::<&str>(row, "account")?),
-        seats: column(row, "seats")?,
-        next_seats: column(row, "next_seats")?,
-        begun: Timestamp(column(row, "begun")?),
-        from: Timestamp(column(row, "period_from")?),
-        to: Timestamp(column(row, "period_to")?),
-        price: Nanodollars(column(row, "price")?),
-        state: SubscriptionState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
-    })
 }

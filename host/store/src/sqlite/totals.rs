@@ -3,8 +3,8 @@
 use sqlx::sqlite::SqliteConnection;
 
 use super::SqliteStore;
-use super::row::{count_column, failed_to};
-use crate::{AccountId, AccountTotals, StoreError, StoreFuture, TotalsStore};
+use super::row::failed_to;
+use crate::{AccountId, AccountTotals, StoreError, StoreFuture, TotalsStore, rows};
 
 impl TotalsStore for SqliteStore {
     fn totals<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, AccountTotals> {
@@ -26,20 +26,8 @@ pub(super) async fn of_account(
         .fetch_optional(connection)
         .await
         .map_err(failed_to("read what is stored"))?;
-    let Some(row) = row else {
-        return Ok(AccountTotals::default());
-    };
-    Ok(AccountTotals {
-        n_crawls: count_column(&row, "n_crawls")?,
-        n_batches: count_column(&row, "n_batches")?,
-        n_pages: count_column(&row, "n_pages")?,
-        n_background_pages: count_column(&row, "n_background_pages")?,
-        crawl_bytes: count_column(&row, "crawl_bytes")?,
-        n_answers: count_column(&row, "n_answers")?,
-        answer_bytes: count_column(&row, "answer_bytes")?,
-        n_contacts: count_column(&row, "n_contacts")?,
-        contact_bytes: count_column(&row, "contact_bytes")?,
-        n_events: count_column(&row, "n_events")?,
-        event_bytes: count_column(&row, "event_bytes")?,
-    })
+    match row {
+        Some(row) => rows::totals(&row),
+        None => Ok(AccountTotals::default()),
+    }
 }

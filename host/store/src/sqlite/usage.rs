@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use sqlx::AssertSqlSafe;
@@ -13,11 +12,12 @@ use trawl_model::clock::{DAY_MS, Timestamp};
 use trawl_model::{Charge, Nanodollars};
 
 use super::SqliteStore;
-use super::entries::{kind_named, posted};
-use super::row::{column, count_column, failed_to};
+use super::row::failed_to;
+use crate::rows::{self, column};
+use crate::statement::{AuditRow, KeyAudit};
 use crate::{
-    AccountId, AccountUsage, Audit, Consumed, Disagreement, KeyDisagreement, KeyPrefix, KindSum,
-    LedgerEntry, StatementPage, StoreError, WAITS_FOR_HOST, Window,
+    AccountId, AccountUsage, Audit, KeyDisagreement, KeyPrefix, KindSum, LedgerEntry,
+    StatementPage, StoreError, WAITS_FOR_HOST, Window,
 };
 
 /// Total charge of a run by component. The ids of its posts start with its name, so this reads no
@@ -33,15 +33,7 @@ pub(super) async fn run_charge(readers: &SqlitePool, run: &str) -> Result<Charge
     .fetch_one(readers)
     .await
     .map_err(failed_to("add up a run"))?;
-    let part = |name| column(&row, name).map(Nanodollars);
-    Ok(Charge {
-        ai: part("ai")?,
-        compute: part("compute")?,
-        file: part("file")?,
-        bytes_transferred: part("bytes_transferred")?,
-        transform: part("transform")?,
-        vendor_billed: part("vendor_billed")?,
-    })
+    rows::charge(&row)
 }
 
 pub(super) async fn has_run_posts(readers: &SqlitePool, run: &str) -> Result<bool, StoreError> {
@@ -73,7 +65,7 @@ pub(super) async fn run_posts(
     .fetch_all(readers)
     .await
     .map_err(failed_to("list the charges of a run"))?;
-    let posts = rows.iter().map(|row| Ok(posted(row)?.entry));
+    let posts = rows.iter().map(|row| Ok(rows::posted(row)?.entry));
     posts.collect()
 }
 
@@ -128,7 +120,7 @@ pub(super) async fn statement(
         .await
         .map_err(&failed)?;
         for row in &rows {
-            entries.push(posted(row)?);
+            entries.push(rows::posted(row)?);
         }
         after = end;
     }
@@ -199,7 +191,7 @@ async fn sums(
     }
     let sums = sums.into_iter().map(|(kind, (n_entries, amount))| {
         Ok(KindSum {
-            kind: kind_named(&kind)?,
+            kind: rows::entry_kind(&kind)?,
             n_entries,
             amount,
         })
@@ -209,7 +201,7 @@ async fn sums(
 
 pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
     // One statement, so that entries and balances are consistent.
-    let rows: Vec<(String, i64, i64, i64, i64, i64)> = sqlx::query_as(
+    let rows: Vec<AuditRow> = sqlx::query_as(
         "SELECT accounts.id, balance, accounts.held,
                 COALESCE(SUM(amount), 0), COALESCE(SUM(entries.held), 0), COUNT(seq)
          FROM accounts LEFT JOIN entries ON entries.account = accounts.id
@@ -218,36 +210,7 @@ pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
     .fetch_all(readers)
     .await
     .map_err(failed_to("add up the ledger"))?;
-    let n_accounts = rows.len() as u64;
-    let n_entries = rows.iter().map(|row| row.5.unsigned_abs()).sum();
-    let disagreements = rows
-        .into_iter()
-        .filter(|(_, balance, held, amounts, helds, _)| balance != amounts || held != helds)
-        .map(|(id, balance, held, amounts, helds, _)| Disagreement {
-            account: AccountId::new(id),
-            balance: Nanodollars(balance),
-            entries_balance: Nanodollars(amounts),
-            held: Nanodollars(held),
-            entries_held: Nanodollars(helds),
-        })
-        .collect();
-    Ok(Audit {
-        n_accounts,
-        n_entries,
-        disagreements,
-        key_disagreements: key_disagreements(readers).await?,
-    })
-}
-
-/// What a key has spent in a month, by its own row and by its entries.
-struct KeySums {
-    account: AccountId,
-    /// Beginning of the month in Unix milliseconds.
-    month: i64,
-    month_spent: Nanodollars,
-    entries_spent: Nanodollars,
-    /// Whether its first charge of the month was read.
-    has_begun: bool,
+    Ok(Audit::of(rows, key_disagreements(readers).await?))
 }
 
 /// Compares what each key has spent in the month of its last charge with its entries since the
@@ -263,42 +226,17 @@ async fn key_disagreements(readers: &SqlitePool) -> Result<Vec<KeyDisagreement>,
             .fetch_all(&mut *transaction)
             .await
             .map_err(&failed)?;
-    let keys = rows.into_iter().map(|(prefix, account, month, spent)| {
-        let sums = KeySums {
-            account: AccountId::new(account),
-            month,
-            month_spent: Nanodollars(spent),
-            entries_spent: Nanodollars::ZERO,
-            has_begun: false,
-        };
-        (KeyPrefix::new(&prefix), sums)
-    });
-    let mut keys: BTreeMap<KeyPrefix, KeySums> = keys.collect();
+    let mut keys = KeyAudit::default();
+    rows.into_iter().for_each(|row| keys.add_key(row));
     let mut posts = sqlx::query(
         "SELECT key, amount, at FROM entries WHERE kind = 'post' AND amount <> 0 ORDER BY seq",
     )
     .fetch(&mut *transaction);
     while let Some(post) = posts.try_next().await.map_err(&failed)? {
-        let prefix: &str = column(&post, "key")?;
-        let Some(sums) = keys.get_mut(&KeyPrefix::new(prefix)) else {
-            continue;
-        };
-        let (amount, at): (i64, i64) = (column(&post, "amount")?, column(&post, "at")?);
-        sums.has_begun |= at >= sums.month;
-        if sums.has_begun {
-            sums.entries_spent += Nanodollars(-amount);
-        }
+        let (amount, at) = (column(&post, "amount")?, column(&post, "at")?);
+        keys.add_post(column(&post, "key")?, amount, at);
     }
-    let wrong = keys
-        .into_iter()
-        .filter(|(_, sums)| sums.month_spent != sums.entries_spent);
-    let disagreements = wrong.map(|(key, sums)| KeyDisagreement {
-        account: sums.account,
-        key,
-        month_spent: sums.month_spent,
-        entries_spent: sums.entries_spent,
-    });
-    Ok(disagreements.collect())
+    Ok(keys.disagreements())
 }
 
 /// The sums of usage. Every charge is a page, and every refund one that failed. So is a void, but
@@ -331,7 +269,7 @@ pub(super) async fn by_account(
         .fetch_all(readers)
         .await
         .map_err(failed_to("add up the usage"))?;
-    rows.iter().map(account_usage).collect()
+    rows.iter().map(rows::account_usage).collect()
 }
 
 /// How the entries of an account are grouped.
@@ -414,7 +352,7 @@ async fn grouped<K: Ord + Send>(
             .await
             .map_err(&failed)?;
         for row in &rows {
-            let usage = account_usage(row)?;
+            let usage = rows::account_usage(row)?;
             match sums.entry((groups.read)(row)?) {
                 Entry::Vacant(group) => {
                     group.insert(usage);
@@ -425,30 +363,6 @@ async fn grouped<K: Ord + Send>(
         after = end;
     }
     Ok(sums.into_iter().collect())
-}
-
-fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {
-    let amount = |name| column(row, name).map(Nanodollars);
-    Ok(AccountUsage {
-        account: AccountId::new(column::<&str>(row, "account")?),
-        n_pages: count_column(row, "n_pages")?,
-        n_failed: count_column(row, "n_failed")?,
-        consumed: Consumed {
-            n_bytes: count_column(row, "n_bytes")?,
-            cpu: Duration::from_micros(count_column(row, "cpu")?),
-        },
-        charge: Charge {
-            ai: amount("ai")?,
-            compute: amount("compute")?,
-            file: amount("file")?,
-            bytes_transferred: amount("bytes_transferred")?,
-            transform: amount("transform")?,
-            vendor_billed: amount("vendor_billed")?,
-        },
-        top_ups: amount("top_ups")?,
-        bonuses: amount("bonuses")?,
-        seats: amount("seats")?,
-    })
 }
 
 #[cfg(test)]

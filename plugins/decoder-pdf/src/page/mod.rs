@@ -5,7 +5,7 @@ mod run;
 
 use std::collections::HashMap;
 
-use lopdf::{Dictionary, Document, Object, ObjectId, decode_text_string};
+use lopdf::{Dictionary, Document, Object, ObjectId, Stream, decode_text_string};
 use trawl_sdk::decoder::Failure;
 
 use crate::content::{Operand, Operators};
@@ -197,127 +197,37 @@ impl<'a> Pages<'a> {
         depth: usize,
         run: &mut Run,
     ) -> Result<(), Failure> {
+        let document = self.document;
         let mut operators = Operators::of(content);
         let n_marks = run.marks.len();
         while let Some(operator) = operators.next() {
-            self.n_operators += 1;
-            if self.n_operators > OPERATORS_MAX {
-                let reason = format!("it has more than {OPERATORS_MAX} drawing operators");
-                return Err(Failure::Limit(reason));
-            }
-            if run.page.glyphs.len() >= GLYPHS_MAX {
-                let reason = format!("a page has more than {GLYPHS_MAX} characters");
-                return Err(Failure::Limit(reason));
-            }
+            self.count(run)?;
             let operands = operators.operands();
             let number = |at: usize| operands.get(at).map_or(0.0, Operand::number);
-            let name = || match operands.first() {
+            let name: &[u8] = match operands.first() {
                 Some(Operand::Name(name)) => name.as_slice(),
                 _ => b"",
             };
+            let named = |kind: &[u8]| named_in(document, resources, kind, name);
             match operator {
                 b"Tf" => {
                     run.state.size = number(1);
-                    let font = named_in(self.document, resources, b"Font", name());
-                    run.state.font = font.and_then(|font| self.font(font));
+                    run.state.font = named(b"Font").and_then(|font| self.font(font));
                 }
                 b"gs" => {
-                    let state = named_in(self.document, resources, b"ExtGState", name());
-                    let font = state.and_then(|state| {
-                        let state = state.as_dict().ok()?;
-                        state
-                            .get_deref(b"Font", self.document)
-                            .and_then(Object::as_array)
-                            .ok()
-                    });
-                    if let Some([font, size]) = font.map(Vec::as_slice) {
-                        run.state.size = size.as_float().unwrap_or(run.state.size);
-                        let font = self.document.dereference(font).ok().map(|(_, font)| font);
-                        run.state.font = font.and_then(|font| self.font(font));
+                    if let Some(state) = named(b"ExtGState") {
+                        self.set_state(state, run);
                     }
                 }
-                b"Tj" | b"'" | b"\"" | b"TJ" => {
-                    if operator == b"\"" {
-                        run.state.word_space = number(0);
-                        run.state.character_space = number(1);
-                    }
-                    if operator != b"Tj" && operator != b"TJ" {
-                        run.next_line(0.0, -run.state.leading);
-                    }
-                    let shown = operands.last();
-                    let font = run.state.font.and_then(|font| self.all_fonts.get_mut(font));
-                    match (shown, font) {
-                        (Some(Operand::Text(text)), Some(font)) => run.show(text, font),
-                        (Some(Operand::Array(items)), Some(font)) => {
-                            for item in items {
-                                match item {
-                                    Operand::Text(text) => run.show(text, font),
-                                    item => run.advance(-item.number() / 1000.0 * run.state.size),
-                                }
-                            }
-                        }
-                        _ => {}
-                    }
-                }
+                b"Tj" | b"'" | b"\"" | b"TJ" => self.show(operator, operands, run),
                 b"Do" => {
-                    let object = named_in(self.document, resources, b"XObject", name());
-                    let Some(Ok(stream)) = object.map(Object::as_stream) else {
-                        continue;
-                    };
-                    match stream.dict.get(b"Subtype").and_then(Object::as_name) {
-                        Ok(b"Image") => run.page.n_images += 1,
-                        Ok(b"Form") if depth < FORMS_MAX => {
-                            let content = stream.decompressed_content_with_limit(CONTENT_BYTES_MAX);
-                            let Ok(content) = content.or_else(|_| {
-                                stream.get_plain_content_with_limit(CONTENT_BYTES_MAX)
-                            }) else {
-                                continue;
-                            };
-                            let own = stream.dict.get_deref(b"Resources", self.document);
-                            let own = own.and_then(Object::as_dict).ok().or(resources);
-                            let outer = (run.state.clone(), run.text_matrix, run.line_matrix);
-                            let matrix = stream.dict.get_deref(b"Matrix", self.document);
-                            if let Ok([a, b, c, d, e, f]) =
-                                matrix.and_then(Object::as_array).map(Vec::as_slice)
-                            {
-                                let numbers =
-                                    [a, b, c, d, e, f].map(|it| it.as_float().unwrap_or(0.0));
-                                run.state.matrix = Matrix(numbers).then(run.state.matrix);
-                            }
-                            self.run(&content, own, depth + 1, run)?;
-                            (run.state, run.text_matrix, run.line_matrix) = outer;
-                        }
-                        _ => {}
+                    if let Some(Ok(stream)) = named(b"XObject").map(Object::as_stream) {
+                        self.draw(stream, resources, depth, run)?;
                     }
                 }
-                b"BMC" | b"BDC" => {
-                    let properties = match operands.get(1) {
-                        Some(Operand::Name(name)) => {
-                            let properties =
-                                named_in(self.document, resources, b"Properties", name);
-                            let properties = properties.and_then(|it| it.as_dict().ok());
-                            properties.and_then(|it| {
-                                decode_text_string(it.get_deref(b"ActualText", self.document).ok()?)
-                                    .ok()
-                            })
-                        }
-                        Some(direct) => direct.get(b"ActualText").and_then(|text| match text {
-                            Operand::Text(text) => {
-                                let text = Object::string_literal(text.clone());
-                                decode_text_string(&text).ok()
-                            }
-                            _ => None,
-                        }),
-                        None => None,
-                    };
-                    let mark = match properties {
-                        _ if name() == b"Artifact" => Mark::Artifact,
-                        Some(text) => Mark::Actual(text, false),
-                        None => Mark::None,
-                    };
-                    if run.marks.len() < STATES_MAX {
-                        run.marks.push(mark);
-                    }
+                b"BMC" | b"BDC" if run.marks.len() < STATES_MAX => {
+                    let mark = mark(document, name, operands.get(1), resources);
+                    run.marks.push(mark);
                 }
                 b"EMC" if run.marks.len() > n_marks => {
                     run.marks.pop();
@@ -326,6 +236,94 @@ impl<'a> Pages<'a> {
             }
         }
         run.marks.truncate(n_marks);
+        Ok(())
+    }
+
+    /// Counts an operator.
+    fn count(&mut self, run: &Run) -> Result<(), Failure> {
+        self.n_operators += 1;
+        if self.n_operators > OPERATORS_MAX {
+            let reason = format!("it has more than {OPERATORS_MAX} drawing operators");
+            return Err(Failure::Limit(reason));
+        }
+        if run.page.glyphs.len() >= GLYPHS_MAX {
+            let reason = format!("a page has more than {GLYPHS_MAX} characters");
+            return Err(Failure::Limit(reason));
+        }
+        Ok(())
+    }
+
+    /// Takes the font of a graphics state, if it has one.
+    fn set_state(&mut self, state: &Object, run: &mut Run) {
+        let document = self.document;
+        let font = state.as_dict().ok().and_then(|state| {
+            let font = state.get_deref(b"Font", document);
+            font.and_then(Object::as_array).ok()
+        });
+        if let Some([font, size]) = font.map(Vec::as_slice) {
+            run.state.size = size.as_float().unwrap_or(run.state.size);
+            let font = document.dereference(font).ok().map(|(_, font)| font);
+            run.state.font = font.and_then(|font| self.font(font));
+        }
+    }
+
+    /// Shows a string, or several with distances between them.
+    fn show(&mut self, operator: &[u8], operands: &[Operand], run: &mut Run) {
+        if operator == b"\"" {
+            let number = |at: usize| operands.get(at).map_or(0.0, Operand::number);
+            run.state.word_space = number(0);
+            run.state.character_space = number(1);
+        }
+        if operator != b"Tj" && operator != b"TJ" {
+            run.next_line(0.0, -run.state.leading);
+        }
+        let font = run.state.font.and_then(|font| self.all_fonts.get_mut(font));
+        match (operands.last(), font) {
+            (Some(Operand::Text(text)), Some(font)) => run.show(text, font),
+            (Some(Operand::Array(items)), Some(font)) => {
+                for item in items {
+                    match item {
+                        Operand::Text(text) => run.show(text, font),
+                        item => run.advance(-item.number() / 1000.0 * run.state.size),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Runs a form, or counts an image.
+    fn draw(
+        &mut self,
+        stream: &Stream,
+        resources: Option<&Dictionary>,
+        depth: usize,
+        run: &mut Run,
+    ) -> Result<(), Failure> {
+        let document = self.document;
+        match stream.dict.get(b"Subtype").and_then(Object::as_name) {
+            Ok(b"Image") => run.page.n_images += 1,
+            Ok(b"Form") if depth < FORMS_MAX => {
+                let content = stream.decompressed_content_with_limit(CONTENT_BYTES_MAX);
+                let content =
+                    content.or_else(|_| stream.get_plain_content_with_limit(CONTENT_BYTES_MAX));
+                let Ok(content) = content else {
+                    return Ok(());
+                };
+                let own = stream.dict.get_deref(b"Resources", document);
+                let own = own.and_then(Object::as_dict).ok().or(resources);
+                let outer = (run.state.clone(), run.text_matrix, run.line_matrix);
+                let matrix = stream.dict.get_deref(b"Matrix", document);
+                if let Ok([a, b, c, d, e, f]) = matrix.and_then(Object::as_array).map(Vec::as_slice)
+                {
+                    let numbers = [a, b, c, d, e, f].map(|it| it.as_float().unwrap_or(0.0));
+                    run.state.matrix = Matrix(numbers).then(run.state.matrix);
+                }
+                self.run(&content, own, depth + 1, run)?;
+                (run.state, run.text_matrix, run.line_matrix) = outer;
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -341,6 +339,36 @@ impl<'a> Pages<'a> {
         self.fonts.insert(address, at);
         Some(at)
     }
+}
+
+/// The mark of a part of the content: what it stands for by its properties, which are written there
+/// or a resource.
+fn mark(
+    document: &Document,
+    name: &[u8],
+    properties: Option<&Operand>,
+    resources: Option<&Dictionary>,
+) -> Mark {
+    if name == b"Artifact" {
+        return Mark::Artifact;
+    }
+    let actual = match properties {
+        Some(Operand::Name(name)) => {
+            let properties = named_in(document, resources, b"Properties", name);
+            let properties = properties.and_then(|it| it.as_dict().ok());
+            let text = properties.and_then(|it| it.get_deref(b"ActualText", document).ok());
+            text.and_then(|text| decode_text_string(text).ok())
+        }
+        Some(direct) => match direct.get(b"ActualText") {
+            Some(Operand::Text(text)) => {
+                let text = Object::string_literal(text.clone());
+                decode_text_string(&text).ok()
+            }
+            _ => None,
+        },
+        None => None,
+    };
+    actual.map_or(Mark::None, |text| Mark::Actual(text, false))
 }
 
 /// The value of a key of a page, or of the nodes above it.

@@ -116,20 +116,7 @@ impl Run {
             b"c" => self.at = self.state.matrix.apply(number(4), number(5)),
             b"v" | b"y" => self.at = self.state.matrix.apply(number(2), number(3)),
             b"h" => self.line_to(self.start),
-            b"re" => {
-                let (x, y, width, height) = (number(0), number(1), number(2), number(3));
-                let corner = |x, y| self.state.matrix.apply(x, y);
-                let corners = [
-                    corner(x, y),
-                    corner(x + width, y),
-                    corner(x + width, y + height),
-                    corner(x, y + height),
-                ];
-                (self.at, self.start) = (corners[0], corners[0]);
-                for to in [corners[1], corners[2], corners[3], corners[0]] {
-                    self.line_to(to);
-                }
-            }
+            b"re" => self.rectangle([0, 1, 2, 3].map(number)),
             b"s" | b"b" | b"b*" => {
                 self.line_to(self.start);
                 self.stroke();
@@ -138,6 +125,20 @@ impl Run {
             b"f" | b"F" | b"f*" => self.fill(),
             b"n" => self.path.clear(),
             _ => {}
+        }
+    }
+
+    fn rectangle(&mut self, [x, y, width, height]: [f32; 4]) {
+        let corner = |x, y| self.state.matrix.apply(x, y);
+        let corners = [
+            corner(x, y),
+            corner(x + width, y),
+            corner(x + width, y + height),
+            corner(x, y + height),
+        ];
+        (self.at, self.start) = (corners[0], corners[0]);
+        for to in [corners[1], corners[2], corners[3], corners[0]] {
+            self.line_to(to);
         }
     }
 
@@ -254,33 +255,12 @@ impl Run {
         style: Style,
         direction: u8,
     ) {
-        if self.marks.iter().any(|mark| matches!(mark, Mark::Artifact))
-            || self.page.glyphs.len() >= GLYPHS_MAX
-        {
+        if self.page.glyphs.len() >= GLYPHS_MAX {
             return;
         }
-        let mut text = text;
-        if let Some(Mark::Actual(actual, is_written)) = self
-            .marks
-            .iter_mut()
-            .rev()
-            .find(|mark| matches!(mark, Mark::Actual(..)))
-        {
-            if *is_written {
-                if let Some(last) = self
-                    .page
-                    .glyphs
-                    .last_mut()
-                    .filter(|last| (last.v - v).abs() < size)
-                {
-                    last.u1 = last.u1.max(u1);
-                }
-                return;
-            }
-            *is_written = true;
-            text = actual;
-        }
-        let text = text.replace(['\u{AD}'], "-");
+        let Some(text) = self.text_of(text, (u1, v), size) else {
+            return;
+        };
         if let Some(first) = text.chars().next().filter(|first| !first.is_whitespace()) {
             let place = (u32::from(first), (u0 * 1.5) as i32, (v * 1.5) as i32);
             if !self.seen.insert(place) {
@@ -309,5 +289,27 @@ impl Run {
             link,
             direction,
         });
+    }
+
+    /// The text that a glyph has by the marks around it. `None` if it has none, also because it is
+    /// a part of a text that is written already: the glyph of that is as wide as all its parts.
+    fn text_of(&mut self, text: &str, (u1, v): (f32, f32), size: f32) -> Option<String> {
+        if self.marks.iter().any(|mark| matches!(mark, Mark::Artifact)) {
+            return None;
+        }
+        let mut marks = self.marks.iter_mut().rev();
+        let actual = marks.find(|mark| matches!(mark, Mark::Actual(..)));
+        let Some(Mark::Actual(actual, is_written)) = actual else {
+            return Some(text.replace('\u{AD}', "-"));
+        };
+        if *is_written {
+            let last = self.page.glyphs.last_mut();
+            if let Some(last) = last.filter(|last| (last.v - v).abs() < size) {
+                last.u1 = last.u1.max(u1);
+            }
+            return None;
+        }
+        *is_written = true;
+        Some(actual.replace('\u{AD}', "-"))
     }
 }

@@ -124,18 +124,7 @@ pub(super) mod tests {
     fn the_help_of_every_option_is_that_of_its_parameter() {
         let args = parsed(&[]).expect("options");
         let given = args.options.given().expect("read");
-        let own = [
-            "set",
-            "data",
-            "output",
-            "dir",
-            "resume",
-            "overwrite",
-            "plugins",
-            "config",
-            "allow-private",
-            "browser",
-        ];
+        let own = ["output", "dir", "resume", "overwrite"];
         check_help(Command::command(), &given, &own, &PARAMETERS);
     }
 

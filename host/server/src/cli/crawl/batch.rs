@@ -134,18 +134,7 @@ mod tests {
     fn the_help_of_every_option_is_that_of_its_parameter() {
         let command = Command::try_parse_from(["batch", "-"]).expect("options");
         let given = command.args.options.given().expect("read");
-        let own = [
-            "set",
-            "data",
-            "output",
-            "dir",
-            "resume",
-            "overwrite",
-            "plugins",
-            "config",
-            "allow-private",
-            "browser",
-        ];
+        let own = ["output", "dir", "resume", "overwrite"];
         check_help(Command::command(), &given, &own, &PARAMETERS);
     }
 

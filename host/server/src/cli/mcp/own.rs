@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use http::{HeaderMap, HeaderValue, Method, Request, header};
+use http::{HeaderMap, Method, Request, header};
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -17,7 +17,7 @@ use tower::ServiceExt;
 use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
 
-use super::server::{Answer, Server};
+use super::server::{Answer, Server, authorization};
 use crate::app::{App, Paths};
 use crate::config::{AccessLogSetting, Config};
 
@@ -106,8 +106,7 @@ impl Server for Own {
         message: Bytes,
     ) -> BoxFuture<'_, anyhow::Result<Answer>> {
         Box::pin(async move {
-            let bearer = format!("Bearer {}", self.key.expose());
-            headers.insert(header::AUTHORIZATION, HeaderValue::try_from(bearer)?);
+            headers.insert(header::AUTHORIZATION, authorization(&self.key)?);
             let mut request = Request::new(Body::from(message));
             *request.method_mut() = Method::POST;
             *request.uri_mut() = http::Uri::from_static("/mcp");

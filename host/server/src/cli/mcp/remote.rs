@@ -6,13 +6,13 @@ use anyhow::Context;
 use axum::body::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, header};
 use url::Url;
 
 use trawl_model::secret::Secret;
 use trawl_net::egress::{Egress, EgressConfig, Reply};
 
-use super::server::{Answer, Server};
+use super::server::{Answer, Server, authorization};
 
 /// A server by its URL, for an account by its key.
 pub(super) struct Remote {
@@ -42,11 +42,7 @@ impl Server for Remote {
         message: Bytes,
     ) -> BoxFuture<'_, anyhow::Result<Answer>> {
         Box::pin(async move {
-            let mut authorization =
-                HeaderValue::try_from(format!("Bearer {}", self.key.expose().trim()))
-                    .context("the key has characters that no key has")?;
-            authorization.set_sensitive(true);
-            headers.insert(header::AUTHORIZATION, authorization);
+            headers.insert(header::AUTHORIZATION, authorization(&self.key)?);
             let url = self.url.clone();
             let reply = self.egress.post_granted(url, headers, message).await;
             let reply = reply.with_context(|| {

@@ -1,11 +1,13 @@
 //! A server to which messages are posted.
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use axum::body::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use trawl_model::secret::Secret;
 
 /// Longest answer to a message.
 const ANSWER_BYTES_MAX: usize = 128_000_000;
@@ -14,6 +16,17 @@ const ANSWER_BYTES_MAX: usize = 128_000_000;
 pub(super) trait Server: Send + Sync + 'static {
     /// Posts a message. Dropping the answer cancels it.
     fn post(&self, headers: HeaderMap, message: Bytes) -> BoxFuture<'_, anyhow::Result<Answer>>;
+}
+
+/// The `Authorization` header of a key, which logs do not show.
+///
+/// # Errors
+/// The key has characters that no header has.
+pub(super) fn authorization(key: &Secret) -> anyhow::Result<HeaderValue> {
+    let value = HeaderValue::try_from(format!("Bearer {}", key.expose().trim()));
+    let mut value = value.context("the key has characters that no key has")?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// The answer to a message.
@@ -63,5 +76,22 @@ impl Answer {
             body.extend_from_slice(&chunk);
         }
         Ok(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_of_a_key_is_not_shown() {
+        let header = authorization(&Secret::from(" tr_key\n".to_owned())).expect("a header");
+        assert_eq!(header, "Bearer tr_key");
+        assert_eq!(format!("{header:?}"), "Sensitive");
+        let refusal = authorization(&Secret::from("a\nb".to_owned())).expect_err("refused");
+        assert_eq!(
+            refusal.to_string(),
+            "the key has characters that no key has"
+        );
     }
 }

@@ -21,7 +21,7 @@ async fn crawls(store: &SqliteStore) -> Vec<CrawlRecord> {
         .fetch_all(&store.readers)
         .await
         .expect("rows");
-    let records = rows.iter().map(crate::sqlite::records::record);
+    let records = rows.iter().map(crate::rows::crawl);
     records.collect::<Result<_, _>>().expect("crawls")
 }
 
