@@ -11,6 +11,8 @@ use crate::{postgres, workspace};
 const PACKAGE: &str = "trawl-test-cluster";
 const LOCAL: &str = "local_cluster";
 const CHAOS: &str = "chaos";
+/// Where the tests cache compiled plugins.
+const COMPILED: &str = "target/tmp/compiled-plugins";
 /// The server's package and program.
 const SERVER: &str = "trawl";
 
@@ -45,7 +47,8 @@ fn program(name: &str) -> anyhow::Result<Command> {
     command
         .current_dir(workspace::root())
         .arg(Profile::Dev.program(SERVER))
-        .arg(workspace::root().join("plugins.toml"));
+        .arg(workspace::root().join("plugins.toml"))
+        .arg(workspace::root().join(COMPILED));
     Ok(command)
 }
 

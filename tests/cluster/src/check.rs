@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use crate::cluster::{ACCOUNT, Cluster};
-use crate::http::{self, Answer};
+use crate::http::{self, Answer, Request};
 use crate::site::Site;
 
 /// How long a crawl may go on after all faults are over: leases, and the work that is left.
@@ -106,7 +106,14 @@ pub fn begin(cluster: &Cluster, site: &Site, tree: u64) -> anyhow::Result<String
         "url": site.root(tree), "return_format": "empty", "request": "http", "cache": false,
         "run_in_background": true,
     });
-    let answer = ask(cluster, "POST", "/crawl", Some(&body))?;
+    let once = format!("tree-{tree}");
+    let request = Request {
+        body: Some(&body),
+        // An answer that is lost begins no second crawl.
+        once: Some(&once),
+        ..Request::new("POST", "/crawl")
+    };
+    let answer = ask(cluster, &request)?;
     let begun = answer.json()?;
     let id = begun["id"].as_str();
     let id = id.with_context(|| format!("no crawl was begun: {begun}"))?;
@@ -119,8 +126,9 @@ pub fn begin(cluster: &Cluster, site: &Site, tree: u64) -> anyhow::Result<String
 /// No node answers.
 pub fn check(cluster: &Cluster, site: &Site, tree: u64, id: &str) -> anyhow::Result<Findings> {
     let deadline = Instant::now() + END_MAX;
+    let path = format!("/crawl/{id}");
     loop {
-        let state = ask(cluster, "GET", &format!("/crawl/{id}"), None)?.json()?;
+        let state = ask(cluster, &Request::new("GET", &path))?.json()?;
         if state["state"] == "ended" {
             break;
         }
@@ -151,7 +159,7 @@ fn pages(cluster: &Cluster, id: &str) -> anyhow::Result<BTreeMap<String, usize>>
     let mut cursor = "0".to_owned();
     loop {
         let path = format!("/crawl/{id}/pages?cursor={cursor}&limit={BATCH}");
-        let answer = ask(cluster, "GET", &path, None)?;
+        let answer = ask(cluster, &Request::new("GET", &path))?;
         let entries = answer.json()?;
         let entries = entries.as_array().context("pages are a list")?;
         for entry in entries.iter().filter(|entry| entry["status"] == 200) {
@@ -187,23 +195,18 @@ fn count(counts: &mut BTreeMap<String, usize>, entry: &Value) {
 }
 
 /// Asks whichever node serves, until one answers with success.
-fn ask(
-    cluster: &Cluster,
-    method: &str,
-    path: &str,
-    body: Option<&Value>,
-) -> anyhow::Result<Answer> {
+fn ask(cluster: &Cluster, request: &Request<'_>) -> anyhow::Result<Answer> {
     let deadline = Instant::now() + END_MAX;
     loop {
         let at = cluster.serving(END_MAX)?;
         let to = cluster.nodes[at].address();
-        let last = match http::send(to, method, path, &cluster.key, body) {
+        let last = match http::send(to, &cluster.key, request) {
             Ok(answer) if (200..300).contains(&answer.status) => return Ok(answer),
             Ok(answer) => format!("{}", answer.status),
             Err(error) => format!("{error:#}"),
         };
         if Instant::now() >= deadline {
-            bail!("`{method} {path}`: {last}");
+            bail!("`{} {}`: {last}", request.method, request.path);
         }
         std::thread::sleep(PAUSE);
     }

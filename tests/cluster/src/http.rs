@@ -38,28 +38,53 @@ impl Answer {
     }
 }
 
-/// Sends a request of this method; a body is JSON.
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The path, with its query.
+    pub path: &'a str,
+    /// A body.
+    pub body: Option<&'a Value>,
+    /// The `Idempotency-Key`, so that a repeated request is one.
+    pub once: Option<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    /// A request without a body.
+    pub const fn new(method: &'a str, path: &'a str) -> Self {
+        Self {
+            method,
+            path,
+            body: None,
+            once: None,
+        }
+    }
+}
+
+/// Sends a request with this API key.
 ///
 /// # Errors
 /// No whole answer came.
-pub fn send(
-    to: SocketAddr,
-    method: &str,
-    path: &str,
-    key: &str,
-    body: Option<&Value>,
-) -> anyhow::Result<Answer> {
+pub fn send(to: SocketAddr, key: &str, request: &Request<'_>) -> anyhow::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let body = body.map(Value::to_string).unwrap_or_default();
+    let Request { method, path, .. } = request;
+    let body = request.body.map(Value::to_string).unwrap_or_default();
+    let once = request
+        .once
+        .map(|once| format!("Idempotency-Key: {once}\r\n"));
+    let once = once.unwrap_or_default();
     // With HTTP/1.0 there are no chunks, and the answer ends with the connection.
-    let request = format!(
-        "{method} {path} HTTP/1.0\r\nHost: {to}\r\nAuthorization: Bearer {key}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+    let head = format!(
+        "{method} {path} HTTP/1.0\r\nHost: {to}\r\nAuthorization: Bearer {key}\r\n{once}\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(request.as_bytes())?;
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;
     parse(&bytes).ok_or_else(|| anyhow!("`{method} {path}` has no whole answer"))

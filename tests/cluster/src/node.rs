@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct Programs {
     pub server: PathBuf,
     /// The plugin manifest.
     pub plugins: PathBuf,
+    /// Where compiled plugins are cached for all nodes.
+    pub compiled: PathBuf,
 }
 
 /// A node. Its process ends when it is dropped.
@@ -44,6 +47,9 @@ impl Node {
         environment: Vec<(&'static str, String)>,
     ) -> anyhow::Result<Self> {
         std::fs::create_dir_all(folder.join("data"))?;
+        std::fs::create_dir_all(&programs.compiled)?;
+        // Compiling takes longer than all else.
+        symlink(&programs.compiled, folder.join("data/compiled"))?;
         std::fs::write(folder.join("trawl.toml"), SETTINGS)?;
         Ok(Self {
             programs: programs.clone(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::http;
+use crate::http::{self, Request};
 use crate::node::free_port;
 
 /// How long it may take to start.
@@ -47,7 +47,8 @@ impl S3 {
         let server = Self { process, port };
         let deadline = Instant::now() + START_MAX;
         loop {
-            let created = http::send(server.address(), "PUT", &format!("/{BUCKET}"), "", None);
+            let path = format!("/{BUCKET}");
+            let created = http::send(server.address(), "", &Request::new("PUT", &path));
             match created {
                 Ok(answer) if answer.status == 200 => return Ok(Some(server)),
                 other if Instant::now() >= deadline => bail!("no S3 server: {other:?}"),

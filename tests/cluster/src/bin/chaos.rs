@@ -23,10 +23,11 @@ const SERVES: Duration = Duration::from_secs(120);
 
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args_os().skip(1);
-    let usage = "usage: chaos SERVER PLUGINS MINUTES SEED [POSTGRES]";
+    let usage = "usage: chaos SERVER PLUGINS COMPILED MINUTES SEED [POSTGRES]";
     let programs = Programs {
         server: arguments.next().map(PathBuf::from).context(usage)?,
         plugins: arguments.next().map(PathBuf::from).context(usage)?,
+        compiled: arguments.next().map(PathBuf::from).context(usage)?,
     };
     let mut number = || -> anyhow::Result<u64> {
         let argument = arguments.next().context(usage)?;

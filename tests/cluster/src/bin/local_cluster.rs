@@ -14,10 +14,11 @@ const PAGES: usize = 100;
 
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let usage = "usage: local_cluster SERVER PLUGINS [POSTGRES]";
+    let usage = "usage: local_cluster SERVER PLUGINS COMPILED [POSTGRES]";
     let programs = Programs {
         server: arguments.next().context(usage)?,
         plugins: arguments.next().context(usage)?,
+        compiled: arguments.next().context(usage)?,
     };
     let cluster = Cluster::start(&programs, arguments.next())?;
     let site = Site::start(PAGES)?;
