@@ -63,7 +63,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Sends a request with this API key.
+/// Sends a request with this API key, or with none if it is empty.
 ///
 /// # Errors
 /// No whole answer came.
@@ -73,13 +73,16 @@ pub fn send(to: SocketAddr, key: &str, request: &Request<'_>) -> anyhow::Result<
     stream.set_write_timeout(Some(PATIENCE))?;
     let Request { method, path, .. } = request;
     let body = request.body.map(Value::to_string).unwrap_or_default();
-    let once = request
-        .once
-        .map(|once| format!("Idempotency-Key: {once}\r\n"));
-    let once = once.unwrap_or_default();
+    let mut headers = String::new();
+    if !key.is_empty() {
+        headers += &format!("Authorization: Bearer {key}\r\n");
+    }
+    if let Some(once) = request.once {
+        headers += &format!("Idempotency-Key: {once}\r\n");
+    }
     // With HTTP/1.0 there are no chunks, and the answer ends with the connection.
     let head = format!(
-        "{method} {path} HTTP/1.0\r\nHost: {to}\r\nAuthorization: Bearer {key}\r\n{once}\
+        "{method} {path} HTTP/1.0\r\nHost: {to}\r\n{headers}\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
