@@ -29,7 +29,7 @@ fn main() -> anyhow::Result<()> {
     println!("PostgreSQL with a standby, {objects}, and three nodes, of which one serves:\n");
     for address in cluster.addresses() {
         println!(
-            "curl http://{address}/scrape -H 'Authorization: Bearer {}' -d '{{\"url\": \"{}\"}}'",
+            "curl http://{address}/scrape -H 'Authorization: Bearer {}' --json '{{\"url\": \"{}\"}}'",
             cluster.key,
             site.root(1)
         );
