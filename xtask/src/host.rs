@@ -43,7 +43,8 @@ impl Profile {
             .join(name)
     }
 
-    fn build(self, packages: &[&str]) -> anyhow::Result<()> {
+    /// Builds the programs of these packages.
+    pub(crate) fn build(self, packages: &[&str]) -> anyhow::Result<()> {
         let mut command = workspace::cargo(&["build", "--bins", "--profile", self.name()]);
         for package in packages {
             command.args(["--package", package]);

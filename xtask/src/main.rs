@@ -4,6 +4,7 @@ mod apps;
 mod browser;
 mod checks;
 mod clients;
+mod cluster;
 mod console;
 mod fuzzing;
 mod guests;
@@ -85,6 +86,18 @@ enum Chore {
         #[arg(long, requires = "long", default_value_t = 60)]
         minutes: u64,
     },
+    /// Start three servers on one PostgreSQL database with a standby and an S3 server, on loopback
+    Cluster,
+    /// Kill, suspend and cut off servers of such a cluster, and its database, while it crawls; then
+    /// check pages and bills
+    Chaos {
+        /// For how long; the crawl that runs then is finished
+        #[arg(long, default_value_t = 60)]
+        minutes: u64,
+        /// The seed that an earlier run printed, to draw the same faults again
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Compare the server with other programs (Chromium, libxml2, ...) over inputs that are drawn
     Conformance {
         /// How long each judge draws; all draw at once
@@ -148,6 +161,8 @@ fn run(chore: Chore) -> anyhow::Result<()> {
             filter: Some(filter),
         } => checks::tests_named(&filter),
         Chore::Siege { long, minutes } => checks::siege(long.then_some(minutes)),
+        Chore::Cluster => cluster::local(),
+        Chore::Chaos { minutes, seed } => cluster::chaos(minutes, seed),
         Chore::Conformance {
             minutes,
             seed,

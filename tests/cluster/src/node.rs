@@ -1,0 +1,196 @@
+//! A server of the cluster as a child process.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+/// How long a connection to loopback may take.
+const CONNECT_MAX: Duration = Duration::from_millis(200);
+/// Requests of one account a minute, in the configuration of every node.
+const SETTINGS: &str = "[limits]\nrequests_per_minute = 1000000\n\n[browser]\ntabs = 0\n";
+
+/// What all nodes have in common.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The server's program.
+    pub server: PathBuf,
+    /// The plugin manifest.
+    pub plugins: PathBuf,
+    /// Where compiled plugins are cached for all nodes.
+    pub compiled: PathBuf,
+}
+
+/// A node. Its process ends when it is dropped.
+#[derive(Debug)]
+pub struct Node {
+    programs: Programs,
+    folder: PathBuf,
+    port: u16,
+    environment: Vec<(&'static str, String)>,
+    process: Option<Child>,
+}
+
+impl Node {
+    /// A node with its data in this folder and these variables in its environment; not started.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn new(
+        programs: &Programs,
+        folder: &Path,
+        environment: Vec<(&'static str, String)>,
+    ) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder.join("data"))?;
+        std::fs::create_dir_all(&programs.compiled)?;
+        // Compiling takes longer than all else.
+        symlink(&programs.compiled, folder.join("data/compiled"))?;
+        std::fs::write(folder.join("trawl.toml"), SETTINGS)?;
+        Ok(Self {
+            programs: programs.clone(),
+            folder: folder.to_path_buf(),
+            port: free_port()?,
+            environment,
+            process: None,
+        })
+    }
+
+    /// Starts the process, which waits until it may serve.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(&mut self) -> anyhow::Result<()> {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.join("log"))?;
+        let mut command = self.command();
+        command
+            .args(["serve", "--standby", "--allow-private", "127.0.0.1/32"])
+            .arg("--listen")
+            .arg(self.address().to_string())
+            .arg("--plugins")
+            .arg(&self.programs.plugins)
+            .arg("--config")
+            .arg(self.folder.join("trawl.toml"))
+            .arg("--data")
+            .arg(self.data());
+        command.stdout(Stdio::null()).stderr(log);
+        self.process = Some(command.spawn().context("cannot start a node")?);
+        Ok(())
+    }
+
+    /// Where it listens while it serves.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// Its log.
+    pub fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// Whether it accepts connections now.
+    pub fn accepts(&self) -> bool {
+        TcpStream::connect_timeout(&self.address(), CONNECT_MAX).is_ok()
+    }
+
+    /// Whether its process runs, or is suspended.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn is_up(&mut self) -> anyhow::Result<bool> {
+        match &mut self.process {
+            Some(process) => Ok(process.try_wait()?.is_none()),
+            None => Ok(false),
+        }
+    }
+
+    /// Sends a signal to the process: `STOP`, `CONT`.
+    ///
+    /// # Errors
+    /// It has no process.
+    pub fn signal(&self, name: &str) -> anyhow::Result<()> {
+        let process = self.process.as_ref().context("the node has no process")?;
+        signal(process.id(), name)
+    }
+
+    /// Kills the process, as a power cut does.
+    ///
+    /// # Errors
+    /// It has no end.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        if let Some(mut process) = self.process.take() {
+            // It may have ended already.
+            let _killed = process.kill();
+            process.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Runs `trawl account --json …` with the node's data and database.
+    ///
+    /// # Errors
+    /// The command fails.
+    pub fn account(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        let mut command = self.command();
+        command
+            .args(["account", "--json", "--data"])
+            .arg(self.data());
+        let output = command.args(arguments).output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("`account {}` failed: {said}", arguments.join(" "));
+        }
+        serde_json::from_slice(&output.stdout).context("the answer is not JSON")
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.programs.server);
+        let variables = self.environment.iter();
+        command
+            .envs(variables.map(|(name, value)| (*name, value)))
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _killed = self.kill();
+    }
+}
+
+/// A port that is free now.
+///
+/// # Errors
+/// There is none.
+pub fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Sends a signal to a process of ours.
+///
+/// # Errors
+/// It has ended.
+pub fn signal(process: u32, name: &str) -> anyhow::Result<()> {
+    let status = Command::new("kill")
+        .args(["-s", name, &process.to_string()])
+        .status()?;
+    if !status.success() {
+        bail!("cannot send {name} to process {process}");
+    }
+    Ok(())
+}
