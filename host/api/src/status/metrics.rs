@@ -110,7 +110,7 @@ fn is_local(request: &Request) -> bool {
 /// site, which lets it lead to this machine, so that its pages read answers from here.
 fn is_named_locally(request: &Request) -> bool {
     let header = request.headers().get(header::HOST);
-    let header = header.map(|value| value.to_str().unwrap_or_default().parse());
+    let header = header.map(|value| value.to_str().unwrap_or_default().parse::<Authority>());
     let named: Authority = match (request.uri().authority(), header) {
         (Some(authority), _) => authority.clone(),
         (None, Some(Ok(authority))) => authority,
