@@ -176,7 +176,8 @@ impl Providers {
         };
         let query = Arc::new(query);
         let asked = Arc::clone(&query);
-        let started = call_adapter(&self.calls, plugin, move |plugin| plugin.start(&asked));
+        let turns = (&self.calls, memory.account());
+        let started = call_adapter(turns, plugin, move |plugin| plugin.start(&asked));
         let request = started
             .await?
             .map_err(|failure| failed(failure, Nanodollars::ZERO))?;
@@ -191,7 +192,7 @@ impl Providers {
         };
         let reply = sender.send(&request).await?;
         let scrubber = Arc::clone(backend.keys.scrubber());
-        let resumed = call_adapter(&self.calls, plugin, move |plugin| {
+        let resumed = call_adapter(turns, plugin, move |plugin| {
             let body = scrubber.scrub(reply.body);
             let scrubbed = Reply {
                 status: reply.status,
