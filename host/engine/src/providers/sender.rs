@@ -175,7 +175,7 @@ mod tests {
         }
         assert_eq!(calls.in_use("one"), 2);
         let mut of_other = Box::pin(called("other", false));
-        assert!((&mut of_other).now_or_never().is_none());
+        assert!(of_other.as_mut().now_or_never().is_none());
         go.send(()).expect("a call waits");
         let waiting = join_all(of_one);
         let mut waiting = std::pin::pin!(waiting);
