@@ -247,6 +247,13 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
                  const value = (name, kind) => document.querySelector(`.parameter[data-name=${name}] ${kind}`).value; \
                  return [value('max_size', 'input'), value('headers', 'textarea')];",
             ),
+            evaluate(
+                // A link of somebody else with the key of another account.
+                "location.hash = 'key=tr_other&page=playground'; const button = () => document.querySelector('dialog .primary'); \
+                 await until(() => button() !== null); const asked = [location.hash, sessionStorage.getItem('trawl.key')]; \
+                 button().click(); await until(() => button() === null); \
+                 return [...asked, sessionStorage.getItem('trawl.key')];",
+            ),
         ])
         .await;
     assert_eq!(results[0], json!(["#/playground", key]));
@@ -257,6 +264,7 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
     assert!(program.contains("hunter2"), "{program}");
     assert!(!program.contains(key), "{program}");
     assert_eq!(results[2], json!(["77", ""]));
+    assert_eq!(results[3], json!(["#/playground", key, key]));
     stage.close().await;
 }
 

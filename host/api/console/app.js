@@ -12,14 +12,27 @@ const first = Object.keys(pages)[0];
 /** What the page that is shown has to do when it is left. */
 let leave;
 
-/** Keeps the keys of the address and takes them out of it, also out of the tab's history. */
+/**
+ * Keeps the keys of the address and takes them out of it, also out of the tab's history. A link of
+ * somebody else must not put its key in the place of the tab's unseen: what is done from then on
+ * would be that account's to read.
+ */
 function signIn() {
   const hash = location.hash.slice(1);
   if (hash.startsWith("/") || !/(^|&)(key|admin)=/.test(hash)) return;
   const given = new URLSearchParams(hash);
   history.replaceState(null, "", `#/${given.get("page") ?? first}`);
-  if (given.has("key")) server.setKey(given.get("key"));
-  if (given.has("admin")) server.setAdmin(given.get("admin"));
+  const keep = () => {
+    if (given.has("key")) server.setKey(given.get("key"));
+    if (given.has("admin")) server.setAdmin(given.get("admin"));
+  };
+  const isOther = (name, own) => given.has(name) && own !== "" && own !== given.get(name).trim();
+  if (!isOther("key", server.key()) && !isOther("admin", server.admin())) {
+    keep();
+    return;
+  }
+  const question = "This link has another key than this tab. With it, requests are seen by the account of that key.";
+  dialog("Another key", [h("p", {}, question)], { "Keep mine": () => undefined, "Take the link's": keep });
 }
 
 /** The page of the address and its parameters. */

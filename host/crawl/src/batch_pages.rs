@@ -96,6 +96,7 @@ pub(super) mod tests {
         };
         Arc::new(BatchPlan {
             pages: urls.iter().map(page).collect(),
+            copied_bytes: 0,
         })
     }
 

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 
 use trawl_billing::{BillingError, FundsError};
 pub use trawl_contract::search::Hit;
+use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::VendorPart;
 use trawl_model::{Cause, Charge, PageFailure, Usage, VendorUse};
 use trawl_net::egress::{on_behalf_of, traced};
@@ -36,6 +37,8 @@ pub struct SearchOutcome {
     pub charge: Charge,
     /// Parameters that the service does not respect.
     pub without_effect: Vec<&'static str>,
+    /// The memory of the results.
+    pub memory: Option<Arc<MemoryLease>>,
 }
 
 /// Why a search has no results.
@@ -74,7 +77,8 @@ impl ScrapeRun {
             let Some(providers) = engine.routing.providers() else {
                 return Err(SearchError::NotConfigured);
             };
-            let backends = providers.search_backends(&self.context.registry, &named);
+            let context = &self.context;
+            let backends = providers.search_backends(&context.registry, &context.owner, &named);
             if backends.is_empty() {
                 return Err(SearchError::NotConfigured);
             }
@@ -132,6 +136,7 @@ impl ScrapeRun {
                         vendor: vendor(backend, &found, &charge, n),
                         first_position: found.first_position,
                         hits: found.hits,
+                        memory: found.memory,
                         charge,
                         without_effect: backend.without_effect(plan),
                     });
@@ -170,7 +175,7 @@ pub async fn unbilled(
     };
     let deadline = Instant::now() + SEARCH_TIME_MAX;
     let mut last = SearchError::NotConfigured;
-    for backend in providers.search_backends(&context.registry, named) {
+    for backend in providers.search_backends(&context.registry, &context.owner, named) {
         let memory = context.memory.page();
         match providers.search(&backend, plan, deadline, &memory).await {
             Ok(found) => return Ok((found, backend.without_effect(plan))),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::interface::{Answer, Interface, Unanswered};
 
@@ -98,7 +98,7 @@ pub(crate) fn read(body: &[u8]) -> Result<Value, Refusal> {
     })
 }
 
-/// Long answers are read where that delays no other request.
+/// Long bodies are written, and long answers read, where that delays no other request.
 ///
 /// # Errors
 /// Those of the work.
@@ -112,9 +112,19 @@ pub(crate) async fn on_a_thread<T: Send + 'static>(
     }
 }
 
-/// A request with a body.
-pub(crate) fn post(path: &str, body: &Map<String, Value>) -> Request<Bytes> {
-    request(Method::POST, path, json!(body).to_string().into())
+/// A request with a body, which may be long.
+///
+/// # Errors
+/// It could not be written, which is a fault of the server.
+pub(crate) async fn post(
+    path: &'static str,
+    body: Map<String, Value>,
+) -> Result<Request<Bytes>, Refusal> {
+    let write = move || {
+        let text = Value::Object(body).to_string();
+        Ok(request(Method::POST, path, text.into()))
+    };
+    on_a_thread(write).await
 }
 
 /// A request without a body.

@@ -23,9 +23,10 @@ const PAGES_MAX: usize = 20;
 /// The interface refuses it.
 pub(crate) async fn begin(
     interface: &dyn Interface,
-    arguments: &Arguments,
+    arguments: Arguments,
 ) -> Result<Reply, Refusal> {
-    let answer = ask(interface, post("/crawl", &arguments.parameters)).await?;
+    let request = post("/crawl", arguments.parameters).await?;
+    let answer = ask(interface, request).await?;
     let begun = object(read(&answer.body)?);
     let id = begun.get("id").and_then(Value::as_str).unwrap_or_default();
     let mut text = format!(

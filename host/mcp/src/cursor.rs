@@ -38,7 +38,7 @@ impl Cursor {
     /// Reads the text of a cursor; `None` if it is none.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('.');
-        let item = parts.next()?.parse().ok()?;
+        let item = number(parts.next()?)?;
         let Some(at) = parts.next() else {
             return Some(Self::start(item));
         };
@@ -46,7 +46,7 @@ impl Cursor {
         let is_hash = hash.len() == HASH_CHARS && hash.bytes().all(|c| c.is_ascii_hexdigit());
         (is_hash && parts.next().is_none()).then_some(Self {
             item,
-            at: at.parse().ok()?,
+            at: number(at)?,
             hash: Some(hash.to_owned()),
         })
     }
@@ -67,6 +67,12 @@ impl fmt::Display for Cursor {
             Some(hash) => write!(f, "{}.{}.{hash}", self.item, self.at),
         }
     }
+}
+
+/// A number that others can be added to.
+fn number(digits: &str) -> Option<usize> {
+    let number: u32 = digits.parse().ok()?;
+    usize::try_from(number).ok()
 }
 
 fn hash(text: &str) -> String {
@@ -91,6 +97,9 @@ mod tests {
             "1.2.abc",
             "1.2.abcdef01.4",
             "-1",
+            "4294967296",
+            "18446744073709551615",
+            "1.18446744073709551615.abcdef01",
         ] {
             assert_eq!(Cursor::read(wrong), None, "{wrong}");
         }

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 
 use trawl_model::{Nanodollars, money};
 
+use crate::indent::indented;
+
 /// Members of a page entry that are above its text.
 const HEAD: [&str; 4] = ["url", "status", "error", "cause"];
 /// Members that are not in its text: what it is made of, and how a request or a crawl came to the
@@ -301,7 +303,7 @@ fn shown(name: &str, value: &Value) -> Option<String> {
             let of_page: Map<String, Value> = of_page
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect();
-            (!of_page.is_empty()).then(|| pretty(&of_page.into()))
+            (!of_page.is_empty()).then(|| indented(&of_page.into()))
         }
         value => Some(section(value)),
     }
@@ -316,7 +318,7 @@ fn content(content: &Value) -> String {
             let chunks = chunks.iter().filter_map(Value::as_str);
             chunks.collect::<Vec<_>>().join("\n\n")
         }
-        other => pretty(other),
+        other => indented(other),
     }
 }
 
@@ -328,12 +330,8 @@ fn section(value: &Value) -> String {
             let items = items.iter().filter_map(Value::as_str);
             items.collect::<Vec<_>>().join("\n")
         }
-        other => pretty(other),
+        other => indented(other),
     }
-}
-
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
 #[cfg(test)]

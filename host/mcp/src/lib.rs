@@ -14,6 +14,7 @@ mod estimate;
 mod found;
 #[path = "../../../plugins/chunker-characters/src/graphemes.rs"]
 mod graphemes;
+mod indent;
 mod interface;
 mod own;
 mod progress;

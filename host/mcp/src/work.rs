@@ -1,6 +1,6 @@
 //! The calls of tools: requests to the interface, and what comes back.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::arguments::Arguments;
 use crate::ask::{Refusal, ask, on_a_thread, post, read};
@@ -25,31 +25,36 @@ pub(crate) async fn call(
     match row.work {
         Work::Pages(path) => {
             let part = arguments.part()?;
-            let answer = ask(interface, post(path, &arguments.parameters)).await?;
+            let request = post(path, arguments.parameters).await?;
+            let answer = ask(interface, request).await?;
             written(answer, part, Found::pages).await
         }
         Work::Map => {
             let part = arguments.part()?;
-            let answer = ask(interface, post("/map", &arguments.parameters)).await?;
+            let request = post("/map", arguments.parameters).await?;
+            let answer = ask(interface, request).await?;
             written(answer, part, Found::map).await
         }
         Work::Search => {
             let part = arguments.part()?;
-            let answer = ask(interface, post("/search", &arguments.parameters)).await?;
+            let request = post("/search", arguments.parameters).await?;
+            let answer = ask(interface, request).await?;
             written(answer, part, Found::results).await
         }
         Work::Transform => {
             let part = arguments.part()?;
-            let mut body = arguments.parameters.clone();
-            body.insert("data".to_owned(), json!([arguments.document()?]));
-            let answer = ask(interface, post("/transform", &body)).await?;
+            let document = arguments.document()?;
+            let mut body = arguments.parameters;
+            body.insert("data".to_owned(), vec![document].into());
+            let answer = ask(interface, post("/transform", body).await?).await?;
             written(answer, part, Found::document).await
         }
         Work::Screenshot => {
-            let answer = ask(interface, post("/screenshot", &arguments.parameters)).await?;
+            let request = post("/screenshot", arguments.parameters).await?;
+            let answer = ask(interface, request).await?;
             on_a_thread(move || picture(&answer)).await
         }
-        Work::Begin => crawls::begin(interface, &arguments).await,
+        Work::Begin => crawls::begin(interface, arguments).await,
         Work::Status => crawls::status(interface, &arguments, progress).await,
         Work::Stored => crawls::pages(interface, &arguments).await,
         Work::Stop => crawls::stop(interface, &arguments).await,

@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 /// Licences of one page that are kept. A page has one or two.
 pub const LICENSES_MAX: usize = 20;
+/// Longest URL of a licence that is read and kept, in bytes: it is repeated with every page.
+pub const LICENSE_BYTES_MAX: usize = 1_000;
 
 /// What a page is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,9 +67,11 @@ impl Rights {
         }
     }
 
-    /// Adds the URL of a licence, unless there are [`LICENSES_MAX`].
+    /// Adds the URL of a licence, unless there are [`LICENSES_MAX`] or it is longer than
+    /// [`LICENSE_BYTES_MAX`].
     pub fn add_license(&mut self, url: String) {
-        if self.licenses.len() < LICENSES_MAX && !self.licenses.contains(&url) {
+        let fits = self.licenses.len() < LICENSES_MAX && url.len() <= LICENSE_BYTES_MAX;
+        if fits && !self.licenses.contains(&url) {
             self.licenses.push(url);
         }
     }
@@ -183,6 +187,11 @@ mod tests {
     #[test]
     fn the_licenses_of_a_page_are_bounded() {
         let mut rights = Rights::default();
+        rights.add_license(format!(
+            "https://a.example/{}",
+            "x".repeat(LICENSE_BYTES_MAX)
+        ));
+        assert!(rights.is_empty(), "too long");
         for number in 0..LICENSES_MAX + 5 {
             rights.add_license(format!("https://a.example/{number}"));
         }

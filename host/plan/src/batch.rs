@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{FetchPlan, OutputPlan, PagePlan, RefusedPage, RenderPlan, RouterPlan};
 
-/// Bytes of what pages with the same parameters share, without what the caller sent of it.
+/// Bytes of what pages with the same parameters share, without what the caller sent of it: that is
+/// part of the request, and else of the copies.
 const SHARED_BYTES: usize = size_of::<FetchPlan>()
     + size_of::<OutputPlan>()
     + size_of::<RenderPlan>()
@@ -17,6 +18,9 @@ const SHARED_BYTES: usize = size_of::<FetchPlan>()
 pub struct BatchPlan {
     /// The pages.
     pub pages: Vec<BatchPage>,
+    /// Bytes of the common parameters in all their copies: pages with parameters of their own have
+    /// one.
+    pub copied_bytes: usize,
 }
 
 /// One page of a batch.
@@ -59,7 +63,7 @@ impl BatchPlan {
             // As it was sent, and as it is fetched.
             size_of::<BatchPage>() + 2 * page.url().len() + of_parameters
         };
-        self.pages.iter().map(bytes_of).sum()
+        self.copied_bytes + self.pages.iter().map(bytes_of).sum::<usize>()
     }
 }
 
@@ -75,12 +79,17 @@ mod tests {
             duplicates: Vec::new(),
             original: None,
         };
-        let bytes = |pages: Vec<BatchPage>| BatchPlan { pages }.bytes();
+        let plan = |pages: Vec<BatchPage>, copied_bytes| BatchPlan {
+            pages,
+            copied_bytes,
+        };
+        let bytes = |pages: Vec<BatchPage>| plan(pages, 0).bytes();
         let (one, other) = (page_plan("http://a/"), page_plan("http://a/"));
         let alone = bytes(vec![page(&one)]);
         let of_page = alone - SHARED_BYTES;
         assert!(of_page > size_of::<BatchPage>());
         assert_eq!(bytes(vec![page(&one), page(&one)]), alone + of_page);
         assert_eq!(bytes(vec![page(&one), page(&other)]), 2 * alone);
+        assert_eq!(plan(vec![page(&one)], 7).bytes(), alone + 7);
     }
 }

@@ -56,8 +56,10 @@ pub fn batch_request(body: &[u8], context: PlanContext<'_>) -> Result<CrawlReque
         allowance: &mut allowance,
         ignored: &mut ignored,
         list: sent.list,
+        copied_bytes: 0,
     };
     let pages = planner.pages(common, &sent, &items)?;
+    let copied_bytes = planner.copied_bytes;
     let in_background = parameters.in_background;
     if in_background {
         check_secrets(&items).map_err(|(error, number)| error.in_item(sent.list, number))?;
@@ -69,7 +71,10 @@ pub fn batch_request(body: &[u8], context: PlanContext<'_>) -> Result<CrawlReque
     Ok(CrawlRequest {
         crawls: vec![PlannedCrawl {
             plan: CrawlPlan {
-                batch: Some(Arc::new(with_duplicates(pages))),
+                batch: Some(Arc::new(BatchPlan {
+                    pages: with_duplicates(pages),
+                    copied_bytes,
+                })),
                 depth: 0,
                 scope: ScopePlan::default(),
                 prefer: Prefer::default(),
@@ -236,6 +241,8 @@ struct Planner<'a> {
     allowance: &'a mut Allowance,
     ignored: &'a mut Ignored,
     list: &'static str,
+    /// Bytes of the common parameters that were copied.
+    copied_bytes: usize,
 }
 
 impl Planner<'_> {
@@ -288,6 +295,7 @@ impl Planner<'_> {
         let what = "the common parameters, copied for each different object in `urls`,";
         let n_bytes = sent.common.get().len();
         self.allowance.make_bytes(URLS, n_bytes, what)?;
+        self.copied_bytes += n_bytes;
         // They are sorted by name.
         let is_own = |name: &str| {
             let own = item.own.as_slice();
@@ -325,7 +333,7 @@ impl Planner<'_> {
 }
 
 /// The pages of a batch, of which equal ones are fetched once.
-fn with_duplicates(pages: Vec<Page>) -> BatchPlan {
+fn with_duplicates(pages: Vec<Page>) -> Vec<BatchPage> {
     let mut known: HashMap<(usize, String, usize), u32> = HashMap::with_capacity(pages.len());
     let mut listed: Vec<BatchPage> = Vec::with_capacity(pages.len());
     for (index, (group, plan)) in pages.into_iter().enumerate() {
@@ -352,7 +360,7 @@ fn with_duplicates(pages: Vec<Page>) -> BatchPlan {
         }
         listed.push(page);
     }
-    BatchPlan { pages: listed }
+    listed
 }
 
 /// The first page that can be fetched.

@@ -173,7 +173,10 @@ impl PagesToCome {
     ) -> Result<Self, PlanError> {
         let Parsed { value, mut fields } = parsed;
         planning.allowance.count_steps(n_pages);
-        let common = Common::of(value, false, planning, &mut fields)?;
+        let named = Common::of(value, false, planning, &mut fields)?;
+        let common = named.for_unnamed_sites();
+        let left_out = named.left_out(&common);
+        left_out.for_each(|name| planning.ignored.add(name));
         let route = ignored::route(planning.verb, false);
         let facts = common.facts(route, false, planning.context.defaults);
         Ok(Self {
@@ -256,6 +259,46 @@ impl Common {
             fetch: Arc::new(fetch),
             output: Arc::new(output),
         })
+    }
+
+    /// The same for pages of sites that the caller does not name: without what was written for a
+    /// site, which may have secrets. Decision D681.
+    fn for_unnamed_sites(&self) -> Self {
+        let fetch = FetchPlan {
+            headers: Vec::new(),
+            cookies: Vec::new(),
+            ..FetchPlan::clone(&self.fetch)
+        };
+        Self {
+            engine: self.engine,
+            ceiling: self.ceiling,
+            router: Arc::clone(&self.router),
+            render: Arc::new(self.render.for_other_site()),
+            fetch: Arc::new(fetch),
+            output: Arc::clone(&self.output),
+        }
+    }
+
+    /// Names of the parameters that another plan of these pages leaves out.
+    fn left_out(&self, other: &Self) -> impl Iterator<Item = &'static str> {
+        let (fetch, render) = (&other.fetch, &other.render);
+        let is_left_out = [
+            ("headers", self.fetch.headers != fetch.headers),
+            ("cookies", self.fetch.cookies != fetch.cookies),
+            (
+                "evaluate_on_new_document",
+                self.render.before_load != render.before_load,
+            ),
+            ("execution_scripts", self.render.scripts != render.scripts),
+            (
+                "automation_scripts",
+                self.render.automation != render.automation,
+            ),
+        ];
+        let left_out = is_left_out
+            .into_iter()
+            .filter(|(_, is_left_out)| *is_left_out);
+        left_out.map(|(name, _)| name)
     }
 
     /// What is known of the pages before they are served.

@@ -203,6 +203,7 @@ mod tests {
     use trawl_model::Cause;
     use trawl_plan::search::Freshness;
     use trawl_plan::testing::FakeCatalog;
+    use trawl_plan::{FetchPlan, MADE_BYTES_MAX};
 
     use super::*;
     use crate::RequestDefaults;
@@ -259,18 +260,45 @@ mod tests {
     }
 
     #[test]
+    fn sites_that_a_search_finds_get_no_secrets_of_the_caller() {
+        let body = json!({
+            "search": "tides", "fetch_page_content": true, "headers": {"authorization": "canary"},
+            "cookies": "session=canary", "evaluate_on_new_document": "let canary",
+            "execution_scripts": {"*": "canary()", "https://a.example/": "own()"},
+            "automation_scripts": {"/": [{"Evaluate": "canary()"}]}, "user_agent": "Mine/1",
+        });
+        let SearchRequest { pages, ignored, .. } = search(&body).expect("good");
+        let plans = pages
+            .expect("pages")
+            .plans(&["https://a.example/x".to_owned()]);
+        let page = plans[0].as_ref().expect("a page");
+        assert!(page.fetch.headers.is_empty() && page.fetch.cookies.is_empty());
+        assert_eq!(page.fetch.user_agent.as_deref(), Some("Mine/1"));
+        assert_eq!(page.render.before_load, None);
+        // What names a site is for that site.
+        assert!(!page.render.scripts.is_empty() && page.render.automation.is_empty());
+        let expected = [
+            "headers",
+            "cookies",
+            "evaluate_on_new_document",
+            "execution_scripts",
+            "automation_scripts",
+        ];
+        assert_eq!(ignored.names(), expected);
+    }
+
+    #[test]
     fn urls_with_too_many_passwords_fail_alone() {
-        let cookie = |n| format!("c{n}={}", "x".repeat(5_000));
-        let cookies = (0..20).map(cookie).collect::<Vec<_>>().join("; ");
-        let body = json!({"search": "tides", "fetch_page_content": true, "cookies": cookies});
+        let body = json!({"search": "tides", "fetch_page_content": true});
         let pages = search(&body).expect("good").pages.expect("pages");
         let with_password = |n| format!("https://u:secret{n}@a.example/");
-        let mut urls: Vec<String> = (0..999).map(with_password).collect();
+        let n_max = MADE_BYTES_MAX / size_of::<FetchPlan>();
+        let mut urls: Vec<String> = (0..=n_max).map(with_password).collect();
         urls.push("https://a.example/".to_owned());
         let plans = pages.plans(&urls);
         assert_eq!(plans.len(), urls.len());
-        assert!(plans[0].is_ok() && plans[999].is_ok());
-        let refused = plans[998].as_ref().expect_err("100 MB are too many");
+        assert!(plans[0].is_ok() && plans[n_max + 1].is_ok());
+        let refused = plans[n_max].as_ref().expect_err("the copies are too many");
         assert!(!refused.requested.contains("secret"), "{refused:?}");
         assert_eq!(refused.failure.cause, Cause::PageLimit);
     }

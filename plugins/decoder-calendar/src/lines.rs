@@ -7,6 +7,8 @@ use trawl_sdk::decoder::Failure;
 const DEPTH_MAX: usize = 16;
 /// Most content lines.
 const LINES_MAX: usize = 1_000_000;
+/// What the head of a line with a quoted-printable value has.
+const QUOTED_PRINTABLE: &[u8] = b"QUOTED-PRINTABLE";
 
 /// A component: what is between `BEGIN` and `END`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +129,7 @@ fn add(done: Component, open: &mut [Component], roots: &mut Vec<Component>) {
 /// The lines, joined where one begins with a blank or where a quoted-printable one ends with `=`.
 fn unfolded(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let mut is_soft = false;
+    let (mut is_soft, mut head) = (false, Head::default());
     for line in text.lines() {
         let line = line.strip_suffix('\r').unwrap_or(line);
         let more = match is_soft {
@@ -140,9 +142,10 @@ fn unfolded(text: &str) -> Vec<String> {
             break;
         } else {
             lines.push(line.to_owned());
+            head = Head::default();
         }
         let last = lines.last_mut().expect("one was pushed");
-        is_soft = last.ends_with('=') && is_quoted_printable(last);
+        is_soft = last.ends_with('=') && head.is_quoted_printable(last);
         if is_soft {
             last.pop();
         }
@@ -150,9 +153,30 @@ fn unfolded(text: &str) -> Vec<String> {
     lines
 }
 
-fn is_quoted_printable(line: &str) -> bool {
-    let head = line.split(':').next().unwrap_or_default();
-    head.to_ascii_uppercase().contains("QUOTED-PRINTABLE")
+/// What has been read of the head of a line, which is all before its first colon. The line may have
+/// become longer each time it is asked about, and nothing of it is read again.
+#[derive(Debug, Default)]
+struct Head {
+    n_read: usize,
+    is_over: bool,
+    is_quoted_printable: bool,
+}
+
+impl Head {
+    /// Whether the value of the line is quoted-printable.
+    fn is_quoted_printable(&mut self, line: &str) -> bool {
+        if !self.is_over {
+            let begin = self.n_read.saturating_sub(QUOTED_PRINTABLE.len());
+            let new = line.as_bytes().get(begin..).unwrap_or_default();
+            let colon = new.iter().position(|byte| *byte == b':');
+            let mut words = new[..colon.unwrap_or(new.len())].windows(QUOTED_PRINTABLE.len());
+            self.is_quoted_printable =
+                words.any(|word| word.eq_ignore_ascii_case(QUOTED_PRINTABLE));
+            self.is_over = colon.is_some() || self.is_quoted_printable;
+            self.n_read = line.len();
+        }
+        self.is_quoted_printable
+    }
 }
 
 /// A content line; `None` if it has no value.
@@ -180,7 +204,7 @@ fn property(line: &str) -> Option<Property> {
         parameters: parameters.collect(),
         value: value.to_owned(),
     };
-    if is_quoted_printable(head) {
+    if Head::default().is_quoted_printable(head) {
         property.value = plain(value);
     }
     Some(property)

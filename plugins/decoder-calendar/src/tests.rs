@@ -78,3 +78,20 @@ fn damaged_files_are_read_as_far_as_they_go() {
     assert_eq!(many.warnings, ["1 items are left out"]);
     assert_eq!(many.metadata["item_count"], 20_001);
 }
+
+#[test]
+fn heads_are_read_once_however_they_are_folded() {
+    let value = |text: &str| {
+        let text = format!("BEGIN:VCARD\n{text}\nEND:VCARD\n");
+        let (roots, _fault) = crate::lines::read(&text).expect("a card");
+        roots[0].properties[0].value.clone()
+    };
+    assert_eq!(value("N;ENCODING=\n quoted-prin\n table:=41=\n=42"), "AB");
+    assert_eq!(
+        value("N;ENCODING=BASE64:QUOTED-PRINTABLE=\n =41"),
+        "QUOTED-PRINTABLE==41"
+    );
+    // The head of a long line is not read anew for each line that it has.
+    let long = format!("N;{}{}:=41", "A".repeat(1_000_000), "\n =".repeat(300_000));
+    assert_eq!(value(&long), "=41");
+}

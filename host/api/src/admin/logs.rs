@@ -1,10 +1,12 @@
 //! `GET /admin/logs`: the last lines of the server's log.
 
+use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use trawl_model::memory::{MemoryKind, MemoryShare};
 use trawl_telemetry::{LogLine, log_lines};
 
 use crate::http::error::ApiError;
@@ -67,6 +69,7 @@ impl From<LogLine> for LineView {
     security(("admin" = []))
 )]
 pub(super) async fn logs(
+    Extension(memory): Extension<MemoryShare>,
     Query(query): Query<LogsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -74,9 +77,14 @@ pub(super) async fn logs(
     let limit = limit.transpose()?.unwrap_or(LINES_DEFAULT);
     let text = query.text.unwrap_or_default();
     let (lines, count) = log_lines(text.trim(), limit as usize);
-    ResponseFormat::of(&headers).object(&Page {
+    let mut lease = memory.page().lease_for(MemoryKind::Stored);
+    let n_bytes: usize = lines.iter().map(|line| line.text.len()).sum();
+    // The lines, and the response with them.
+    lease.record(2 * n_bytes);
+    let page = Page {
         data: lines.into_iter().map(LineView::from).collect(),
         count: count as u64,
         next_cursor: None,
-    })
+    };
+    ResponseFormat::of(&headers).held_object(&page, lease)
 }

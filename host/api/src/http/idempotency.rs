@@ -19,7 +19,8 @@ use super::format::ResponseFormat;
 use super::media_type::essence;
 use crate::Rooms;
 
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The header with the key of a request that may be repeated.
+pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// The idempotency key of a request, if it has one.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {

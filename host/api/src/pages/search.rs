@@ -107,7 +107,7 @@ async fn answer(request: ApiRequest) -> Result<Response, ApiError> {
         let results = SearchResponse::new(hits, &found.charge, &found.vendor);
         let mut response = request.format.object(&results)?;
         headers::set_ignored_parameters(&mut response, &ignored);
-        return Ok(response);
+        return Ok(stream::holding(response, found.memory));
     };
     let (format, n_pages) = (request.format, found.hits.len());
     let outcomes = page_outcomes(&request, &registry, found, pages);
@@ -130,11 +130,13 @@ fn page_outcomes(
     let begun = request.api.service.scrape(run, plans, Order::Input);
     // The search is charged, so its results are not lost with the money for their pages.
     let outcomes = begun.unwrap_or_else(|error| without_money(urls, &error));
-    let mut unpaid = Some(found.charge.total());
+    let (mut unpaid, memory) = (Some(found.charge.total()), found.memory);
     let hits = futures_util::stream::iter(found.hits.into_iter().zip(found.first_position..));
     let outcomes = outcomes
         .zip(hits)
         .map(move |(mut outcome, (hit, position))| {
+            // Until the last page is sent.
+            let _held = &memory;
             shown(&hit, position).add_to(&mut outcome);
             // A failed page costs nothing.
             if outcome.error.is_none()

@@ -1,9 +1,10 @@
 //! `GET /metrics`: Prometheus metrics, with the admin key, or without it on local connections if
 //! the configuration allows that.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
@@ -94,10 +95,29 @@ async fn record_crawls(crawls: &Crawls) {
     }
 }
 
+/// Whether a request comes from a program of the server's own machine, and not from a page in a
+/// browser there.
 fn is_local(request: &Request) -> bool {
     let is_forwarded =
         |headers: &HeaderMap| FORWARDED.iter().any(|&name| headers.contains_key(name));
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
         && !is_forwarded(request.headers())
+        && is_named_locally(request)
+}
+
+/// Whether the server is named by an IP address or as `localhost`. Another name may be that of a
+/// site, which lets it lead to this machine, so that its pages read answers from here.
+fn is_named_locally(request: &Request) -> bool {
+    let header = request.headers().get(header::HOST);
+    let header = header.map(|value| value.to_str().unwrap_or_default().parse::<Authority>());
+    let named: Authority = match (request.uri().authority(), header) {
+        (Some(authority), _) => authority.clone(),
+        (None, Some(Ok(authority))) => authority,
+        (None, Some(Err(_))) => return false,
+        // Browsers always name it.
+        (None, None) => return true,
+    };
+    let host = named.host().trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok()
 }

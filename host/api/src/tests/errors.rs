@@ -576,12 +576,20 @@ async fn metrics_are_open_to_local_connections_only_if_a_setting_says_so() {
         ("192.0.2.1:1", &[][..]),
         ("[2001:db8::1]:1", &[]),
         ("127.0.0.1:1", &[("x-forwarded-for", "192.0.2.1")]),
+        // A page of a site whose name leads here.
+        ("127.0.0.1:1", &[("host", "site.example:8700")]),
+        ("127.0.0.1:1", &[("host", "127.0.0.1.site.example")]),
+        ("127.0.0.1:1", &[("host", "localhost@site.example")]),
     ];
     let with_key = [("authorization", "Bearer tra_admin")];
     for peer in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
         assert!(are_metrics_refused(&closed, peer, &[]).await, "{peer}");
         let is_refused = are_metrics_refused(&closed, peer, &with_key).await;
         assert!(!is_refused, "{peer}");
+        for host in ["127.0.0.1:8700", "[::1]:8700", "localhost"] {
+            let is_refused = are_metrics_refused(&open, peer, &[("host", host)]).await;
+            assert!(!is_refused, "{peer} {host}");
+        }
         assert!(!are_metrics_refused(&open, peer, &[]).await, "{peer}");
     }
     for (peer, headers) in remote {

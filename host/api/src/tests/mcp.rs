@@ -1,11 +1,14 @@
 //! Tools, through `/mcp`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
+
+use trawl_model::memory::MemoryBudget;
 
 use super::server::{TestResponse, TestServer};
 
@@ -144,4 +147,54 @@ async fn a_client_that_hangs_up_cancels_the_pages_of_its_tool() {
         assert!(Instant::now() < until, "the page goes on");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+#[tokio::test]
+async fn a_message_that_is_repeated_with_its_key_is_served_once() {
+    let server = TestServer::new().await;
+    let message = call("scrape", &json!({"url": "https://a.test/"})).to_string();
+    let send = async |key: &str| {
+        let request = server.request("POST", "/mcp").header("accept", ACCEPT);
+        let request = request.header("idempotency-key", key);
+        let request = request.body(Body::from(message.clone()));
+        server.send(request.expect("a request")).await.json()
+    };
+    let first = send("k").await;
+    assert_eq!(first["result"]["isError"], false, "{first}");
+    assert_eq!(send("k").await, first);
+    assert_eq!(server.service.n_runs.load(Ordering::SeqCst), 1);
+    assert_eq!(send("l").await, first);
+    assert_eq!(server.service.n_runs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_message_of_very_many_values_is_not_read() {
+    let server = TestServer::new().await;
+    let many = |count: usize| call("crawl_status", &json!({"id": "c1", "x": vec![0; count]}));
+    let refused = sent(&server, &many(60_000)).await;
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    let error = refused.json()["error"].to_string();
+    assert!(error.contains("50000 values"), "{error}");
+    // The tool has no such argument.
+    let read = sent(&server, &many(40_000)).await;
+    assert_eq!(read.json()["result"]["isError"], true, "{}", read.body);
+}
+
+#[tokio::test]
+async fn a_reply_counts_as_memory_until_it_is_read() {
+    const BYTES: usize = 3 << 20;
+    let budget = MemoryBudget::new(256 << 20);
+    let server = TestServer::with_memory(Arc::clone(&budget)).await;
+    // The refusal repeats the name.
+    let message = call(&"x".repeat(BYTES), &json!({})).to_string();
+    let request = server.request("POST", "/mcp").header("accept", ACCEPT);
+    let request = request.body(Body::from(message)).expect("a request");
+    let response = server.open(request).await;
+    assert_eq!(response.status(), 200);
+    let used = budget.in_use().used;
+    assert!(used >= BYTES as u64, "{used} bytes");
+    // What was read of the message is given back.
+    assert!(used < 2 * BYTES as u64, "{used} bytes");
+    drop(response);
+    assert_eq!(budget.in_use().used, 0);
 }

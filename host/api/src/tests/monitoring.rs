@@ -1,11 +1,14 @@
 //! What the pages of the console show: logs of crawls, usage by host, deliveries, and what the
 //! operator watches.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
+
+use trawl_model::memory::MemoryBudget;
 
 use super::admin::{admin_get, admin_request};
 use super::server::TestServer;
@@ -154,4 +157,18 @@ async fn the_operator_searches_the_log_and_reads_the_plugins() {
     assert_eq!(refused.status, 400);
     let plugins = admin_get(&server, "/admin/plugins").await;
     assert_eq!(plugins, json!({"generation": 1, "plugins": []}));
+}
+
+#[tokio::test]
+async fn lines_of_the_log_count_as_memory_until_they_are_read() {
+    let budget = MemoryBudget::new(64 << 20);
+    let server = TestServer::with_memory(Arc::clone(&budget)).await;
+    let request = Request::get("/admin/logs").header("authorization", "Bearer tra_admin");
+    let response = server
+        .open(request.body(Body::empty()).expect("a request"))
+        .await;
+    assert_eq!(response.status(), 200);
+    assert!(budget.in_use().used > 0);
+    drop(response);
+    assert_eq!(budget.in_use().used, 0);
 }

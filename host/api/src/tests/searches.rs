@@ -1,8 +1,12 @@
 //! `POST /search` on a server whose search service is made up.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use axum::body::Body;
 use serde_json::json;
+
+use trawl_model::memory::MemoryBudget;
 
 use super::server::TestServer;
 
@@ -95,4 +99,21 @@ async fn a_service_that_fails_is_a_502_and_none_a_501() {
     assert!(error.contains("`[search]` in trawl.toml"), "{error}");
     let wrong = server.post("/search", r#"{"search":" "}"#).await;
     assert_eq!(wrong.status, 400, "{}", wrong.body);
+}
+
+#[tokio::test]
+async fn results_count_as_memory_until_they_are_read() {
+    let budget = MemoryBudget::new(64 << 20);
+    let server = TestServer::with_memory(Arc::clone(&budget)).await;
+    for body in [
+        r#"{"search":"tides"}"#,
+        r#"{"search":"tides","fetch_page_content":true}"#,
+    ] {
+        let request = server.request("POST", "/search").body(Body::from(body));
+        let response = server.open(request.expect("a request")).await;
+        assert_eq!(response.status(), 200, "{body}");
+        assert!(budget.in_use().used > 0, "{body}");
+        drop(response);
+        assert_eq!(budget.in_use().used, 0, "{body}");
+    }
 }

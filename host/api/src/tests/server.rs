@@ -426,6 +426,9 @@ impl Service for FakeService {
             date: (n == 1).then(|| "2026-01-31".to_owned()),
             ..Hit::default()
         };
+        let page = self.memory().share(run.account.id.as_str()).page();
+        let mut lease = page.lease();
+        lease.record(1);
         let found = if plan.text.contains("tides") {
             self.begin(&run)
                 .map_err(SearchError::Funds)
@@ -445,6 +448,7 @@ impl Service for FakeService {
                         ..Charge::default()
                     },
                     without_effect: vec!["location"],
+                    memory: Some(Arc::new(lease)),
                 })
         } else if plan.text.contains("broken") {
             Err(SearchError::Failed(

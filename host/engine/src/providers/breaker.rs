@@ -1,5 +1,8 @@
 //! Circuit breakers: which routes are not tried for a while, because their key is wrong or has no
 //! credit left, or because their provider is down or rate-limits us.
+//!
+//! Each account has breakers of its own: what its pages and searches ask for may be why a provider
+//! fails. Decision D680.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,9 +27,11 @@ const FAULTS_MAX: u32 = 5;
 /// Most breakers; beyond that those that are closed again are dropped first, then all.
 const BREAKERS_MAX: usize = 10_000;
 
-/// Names a breaker: the provider, and a hash of the credentials under a key of this process.
+/// Names a breaker: the account that tries the route, the provider, and a hash of the credentials
+/// under a key of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BreakerKey {
+    account: String,
     provider: String,
     credentials: [u8; 32],
     is_own: bool,
@@ -94,8 +99,14 @@ impl Default for Breakers {
 }
 
 impl Breakers {
-    /// The key of a route's breaker.
-    pub(super) fn key(&self, provider: &str, keys: &Keys, is_own: bool) -> BreakerKey {
+    /// The key of a route's breaker for an account, or for a client of another name.
+    pub(super) fn key(
+        &self,
+        account: &str,
+        provider: &str,
+        keys: &Keys,
+        is_own: bool,
+    ) -> BreakerKey {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         for (name, secret) in keys.iter() {
             for part in [name, secret] {
@@ -104,6 +115,7 @@ impl Breakers {
             }
         }
         BreakerKey {
+            account: account.to_owned(),
             provider: provider.to_owned(),
             credentials: *hasher.finalize().as_bytes(),
             is_own,
@@ -245,7 +257,7 @@ mod tests {
 
     fn key(breakers: &Breakers, secret: &str, is_own: bool) -> BreakerKey {
         let keys = Keys::from_iter([("K".to_owned(), Secret::new(secret))]);
-        breakers.key("provider_1", &keys, is_own)
+        breakers.key("acc_1", "provider_1", &keys, is_own)
     }
 
     impl Breakers {
@@ -279,6 +291,21 @@ mod tests {
         };
         assert_eq!(breakers.pause(&own, now), Some(pause));
         assert!(!breakers.is_closed(&own, now) && breakers.is_closed(&own, now + OWN_KEY_PAUSE));
+    }
+
+    #[test]
+    fn a_pause_is_for_the_account_whose_pages_failed() {
+        let (breakers, now) = (Breakers::default(), Instant::now());
+        let keys = Keys::from_iter([("K".to_owned(), Secret::new("a"))]);
+        let [one, other] =
+            ["acc_1", "acc_2"].map(|account| breakers.key(account, "provider_1", &keys, false));
+        for _ in 0..=FAULTS_MAX {
+            breakers.note(&one, &failed(Class::ProviderTimeout), now, now);
+        }
+        assert!(!breakers.is_closed(&one, now) && breakers.is_closed(&other, now));
+        breakers.note(&other, &failed(Class::RateLimited), now, now);
+        assert!(!breakers.is_closed(&other, now), "it was refused as well");
+        assert_eq!(breakers.paused("provider_1", now).0, 2);
     }
 
     #[test]

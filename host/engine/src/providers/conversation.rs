@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout_at};
 use url::Url;
 
 use trawl_contract::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
+use trawl_model::fair::FairSemaphore;
 use trawl_model::memory::PageMemory;
 use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, urls};
@@ -40,7 +40,7 @@ pub(super) struct Conversation<'a> {
     pub(super) fetcher: &'a Fetcher,
     /// Replies take from it.
     pub(super) memory: &'a PageMemory,
-    pub(super) calls: &'a Arc<Semaphore>,
+    pub(super) calls: &'a Arc<FairSemaphore>,
 }
 
 impl Conversation<'_> {
@@ -234,7 +234,8 @@ impl Conversation<'_> {
         &self,
         call: impl FnOnce(&ProviderPlugin) -> Result<R, PluginError> + Send + 'static,
     ) -> Result<R, VendorFailure> {
-        call_adapter(self.calls, self.plugin, call).await
+        let turns = (self.calls, self.memory.account());
+        call_adapter(turns, self.plugin, call).await
     }
 
     /// The cost of a page in dollars, and where it comes from.

@@ -26,6 +26,8 @@ pub enum Payment {
 /// A page that a provider may serve.
 #[derive(Clone, Copy)]
 pub struct ProviderQuery<'a> {
+    /// The account that asks, or another name for the client.
+    pub account: &'a str,
     /// The page's plan.
     pub plan: &'a PagePlan,
     /// Whether its scripts must run.
@@ -148,7 +150,7 @@ fn candidate(
     if !(query.affords)(VendorUse { cost, byok }) {
         return Err(Ineligible::TooDear);
     }
-    let breaker = breakers.key(&plugin.info().name, &keys, byok);
+    let breaker = breakers.key(query.account, &plugin.info().name, &keys, byok);
     if let Some(pause) = pause(&breaker) {
         return Err(Ineligible::Paused(pause));
     }

@@ -28,9 +28,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tokio::sync::Semaphore;
-
 use trawl_contract::provider::{Charged, Class, Failure};
+use trawl_model::fair::FairSemaphore;
 use trawl_model::memory::PageMemory;
 use trawl_model::{FetchedPage, Nanodollars};
 use trawl_net::fetch::Fetcher;
@@ -70,8 +69,8 @@ pub struct Providers {
     pooled: PooledKeys,
     breakers: Breakers,
     stats: ProviderStats,
-    /// Adapter calls at once: no more than cores.
-    calls: Arc<Semaphore>,
+    /// Adapter calls at once: no more than cores, which accounts share fairly.
+    calls: Arc<FairSemaphore>,
 }
 
 /// A page that a provider served.
@@ -229,7 +228,7 @@ impl Providers {
             pooled,
             breakers: Breakers::default(),
             stats: ProviderStats::default(),
-            calls: Arc::new(Semaphore::new(cores)),
+            calls: FairSemaphore::new(cores, cores),
         }
     }
 

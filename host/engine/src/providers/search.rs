@@ -10,7 +10,7 @@ use std::time::Instant;
 use trawl_contract::provider::{Class, Reply, Task};
 use trawl_contract::search as contract;
 use trawl_contract::search::{Hit, Query, Results};
-use trawl_model::memory::PageMemory;
+use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
 use trawl_model::{Nanodollars, VendorUse, urls};
 use trawl_plan::search::{Freshness, SearchPlan};
 use trawl_plugins::{Grant, Registry, SearchPlugin};
@@ -22,6 +22,8 @@ use super::{Keys, Providers, TIME_MIN, VendorFailure, failed};
 
 /// Most results that are taken from a reply.
 const HITS_MAX: usize = contract::COUNT_MAX as usize;
+/// Longest URL of a result; one with a longer URL is left out.
+const URL_BYTES_MAX: usize = 8 * 1024;
 /// Most characters of a title, a date or the name of a site.
 const TITLE_CHARS_MAX: usize = 1_000;
 /// Most characters of a snippet.
@@ -80,13 +82,20 @@ pub struct Found {
     pub first_position: u64,
     /// What the service charged.
     pub cost: Nanodollars,
+    /// The memory of the results.
+    pub memory: Option<Arc<MemoryLease>>,
 }
 
 impl Providers {
-    /// The search services that may be asked, in this order: those that the operator named, or, if
-    /// none is named, those of the manifest that need credentials. A service whose credentials are
-    /// missing is left out.
-    pub fn search_backends(&self, registry: &Registry, named: &[String]) -> Vec<SearchBackend> {
+    /// The search services that may be asked for an account, in this order: those that the operator
+    /// named, or, if none is named, those of the manifest that need credentials. A service whose
+    /// credentials are missing is left out.
+    pub fn search_backends(
+        &self,
+        registry: &Registry,
+        account: &str,
+        named: &[String],
+    ) -> Vec<SearchBackend> {
         let plugins: Vec<&Arc<SearchPlugin>> = if named.is_empty() {
             let all = registry.searches();
             all.filter(|plugin| !plugin.grant().credentials.is_empty())
@@ -103,7 +112,7 @@ impl Providers {
             // A provider of the same name has breakers of its own.
             let name = format!("search {}", plugin.info().name);
             Some(SearchBackend {
-                breaker: self.breakers.key(&name, &keys, false),
+                breaker: self.breakers.key(account, &name, &keys, false),
                 plugin: Arc::clone(plugin),
                 keys: Arc::new(keys),
             })
@@ -134,6 +143,7 @@ impl Providers {
             return Err(VendorFailure::paused(pause));
         };
         let outcome = self.search_once(backend, plan, deadline, memory).await;
+        let outcome = outcome.map_err(|failure| scrubbed(failure, backend.keys.scrubber()));
         if outcome.as_ref().is_err_and(VendorFailure::is_unsent) {
             return outcome;
         }
@@ -166,7 +176,8 @@ impl Providers {
         };
         let query = Arc::new(query);
         let asked = Arc::clone(&query);
-        let started = call_adapter(&self.calls, plugin, move |plugin| plugin.start(&asked));
+        let turns = (&self.calls, memory.account());
+        let started = call_adapter(turns, plugin, move |plugin| plugin.start(&asked));
         let request = started
             .await?
             .map_err(|failure| failed(failure, Nanodollars::ZERO))?;
@@ -181,7 +192,7 @@ impl Providers {
         };
         let reply = sender.send(&request).await?;
         let scrubber = Arc::clone(backend.keys.scrubber());
-        let resumed = call_adapter(&self.calls, plugin, move |plugin| {
+        let resumed = call_adapter(turns, plugin, move |plugin| {
             let body = scrubber.scrub(reply.body);
             let scrubbed = Reply {
                 status: reply.status,
@@ -193,15 +204,17 @@ impl Providers {
         });
         let results = resumed.await?.map_err(|failure| {
             let cost = sender::dollars(plugin.info(), grant, &failure.cost);
-            let failure = after_sending(failed(failure, cost));
-            let message = backend.keys.scrubber().text(failure.message.clone());
-            VendorFailure { message, ..failure }
+            after_sending(failed(failure, cost))
         })?;
         let (cost, _) = sender::cost(plugin.info(), grant, &results.cost);
+        let hits = hits(results, backend.keys.scrubber());
+        let mut lease = memory.lease_for(MemoryKind::Outputs);
+        lease.record(bytes(&hits));
         Ok(Found {
-            hits: hits(results, backend.keys.scrubber()),
+            hits,
             first_position: plan.first_position(count),
             cost,
+            memory: Some(Arc::new(lease)),
         })
     }
 }
@@ -211,6 +224,15 @@ fn written(plan: &SearchPlan, grant: &Grant) -> Task {
     Task {
         body: plan.location.clone().unwrap_or_default().into_bytes(),
         ..Task::new(&plan.text, &grant.base)
+    }
+}
+
+/// The failure without credentials, wherever its text comes from: from the service, from its
+/// adapter, or from the connection.
+fn scrubbed(failure: VendorFailure, scrubber: &Scrubber) -> VendorFailure {
+    VendorFailure {
+        message: scrubber.text(failure.message),
+        ..failure
     }
 }
 
@@ -254,7 +276,8 @@ fn hits(results: Results, scrubber: &Scrubber) -> Vec<Hit> {
     let short = |value: Option<String>| value.map(|value| text(value, TITLE_CHARS_MAX));
     let hit = |hit: Hit| {
         let url = urls::parse(&scrubber.text(hit.url)).ok()?;
-        matches!(url.scheme(), "http" | "https").then(|| Hit {
+        let is_web = matches!(url.scheme(), "http" | "https");
+        (is_web && url.as_str().len() <= URL_BYTES_MAX).then(|| Hit {
             url: url.into(),
             title: text(hit.title, TITLE_CHARS_MAX),
             snippet: text(hit.snippet, SNIPPET_CHARS_MAX),
@@ -264,6 +287,17 @@ fn hits(results: Results, scrubber: &Scrubber) -> Vec<Hit> {
     };
     let hits = results.hits.into_iter().filter_map(hit);
     hits.take(HITS_MAX).collect()
+}
+
+/// Bytes of the results in memory, and of the response that is made of them.
+fn bytes(hits: &[Hit]) -> usize {
+    let of_hit = |hit: &Hit| {
+        let optional = [&hit.date, &hit.site_name];
+        let optional = optional.map(|text| text.as_ref().map_or(0, String::len));
+        let texts = hit.url.len() + hit.title.len() + hit.snippet.len();
+        size_of::<Hit>() + 2 * (texts + optional.iter().sum::<usize>())
+    };
+    hits.iter().map(of_hit).sum()
 }
 
 fn count(name: &str, outcome: &Result<Found, VendorFailure>) {
@@ -293,6 +327,7 @@ mod tests {
             hit("javascript:alert(1)", "b"),
             hit("no url", "c"),
             hit("http://d.example/x", "d"),
+            hit(&format!("https://f.example/{}", "f".repeat(9_000)), "f"),
         ];
         found.extend((0..200).map(|n| hit(&format!("https://e.example/{n}"), "e")));
         let scrubber = Scrubber::new(["canary-1234"]);
@@ -300,7 +335,22 @@ mod tests {
         assert_eq!(hits.len(), HITS_MAX);
         assert_eq!(hits[0].title, "*********** tides");
         assert_eq!(hits[0].snippet.len(), SNIPPET_CHARS_MAX);
-        let urls: Vec<&str> = hits.iter().take(2).map(|hit| hit.url.as_str()).collect();
-        assert_eq!(urls, ["https://a.example/", "http://d.example/x"]);
+        let urls: Vec<&str> = hits.iter().take(3).map(|hit| hit.url.as_str()).collect();
+        let expected = [
+            "https://a.example/",
+            "http://d.example/x",
+            "https://e.example/0",
+        ];
+        assert_eq!(urls, expected);
+        assert!(bytes(&hits) > 2 * HITS_MAX * SNIPPET_CHARS_MAX);
+    }
+
+    #[test]
+    fn a_failure_has_no_secrets_wherever_its_text_comes_from() {
+        let message = "it cannot be reached: http://s.example/?key=canary-1234 is closed";
+        let failure = VendorFailure::of(Class::ProviderError, message);
+        let failure = scrubbed(failure, &Scrubber::new(["canary-1234"]));
+        assert!(!failure.message.contains("canary"), "{}", failure.message);
+        assert_eq!(failure.class, Some(Class::ProviderError));
     }
 }

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
-
 use trawl_contract::provider::{Charged, Class, Cost, Request, Task};
 use trawl_model::Nanodollars;
+use trawl_model::fair::FairSemaphore;
 use trawl_model::memory::PageMemory;
 use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
 use trawl_plugins::{Grant, PluginError, PluginInfo};
@@ -91,16 +90,17 @@ impl Sender<'_> {
     }
 }
 
-/// Calls an adapter on a blocking thread, at most as many at once as `calls` has permits.
+/// Calls an adapter for an account on a blocking thread, at most as many at once as `calls` has
+/// permits.
 ///
 /// # Errors
 /// [`VendorFailure`] of the adapter.
 pub(super) async fn call_adapter<P: Send + Sync + 'static, R: Send + 'static>(
-    calls: &Arc<Semaphore>,
+    (calls, account): (&Arc<FairSemaphore>, &str),
     plugin: &Arc<P>,
     call: impl FnOnce(&P) -> Result<R, PluginError> + Send + 'static,
 ) -> Result<R, VendorFailure> {
-    let permit = Arc::clone(calls).acquire_owned().await;
+    let permit = calls.acquire(account).await;
     let plugin = Arc::clone(plugin);
     let called = tokio::task::spawn_blocking(move || {
         let result = call(&plugin);
@@ -138,4 +138,53 @@ pub(super) fn dollars(info: &PluginInfo, grant: &Grant, cost: &Cost) -> Nanodoll
         tracing::error!(provider = %provider, unit, "the adapter counts in a unit without a price");
     }
     grant.prices.dollars(cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, mpsc};
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_account_with_many_calls_leaves_turns_to_others() {
+        let calls = FairSemaphore::new(2, 2);
+        let plugin = Arc::new(());
+        let order: Arc<Mutex<Vec<&str>>> = Arc::default();
+        let (go, gone) = mpsc::channel::<()>();
+        let gone = Arc::new(Mutex::new(gone));
+        let called = |account: &'static str, waits: bool| {
+            let (calls, plugin) = (Arc::clone(&calls), Arc::clone(&plugin));
+            let (order, gone) = (Arc::clone(&order), Arc::clone(&gone));
+            let call = move |(): &()| {
+                if waits {
+                    let _go = gone.lock().expect("a lock").recv();
+                }
+                order.lock().expect("a lock").push(account);
+                Ok(())
+            };
+            async move { call_adapter((&calls, account), &plugin, call).await }
+        };
+        // Two of the account are under way, and others of it came before that of another one.
+        let mut of_one: Vec<_> = (0..6).map(|_| called("one", true)).map(Box::pin).collect();
+        for call in &mut of_one {
+            assert!(call.now_or_never().is_none());
+        }
+        assert_eq!(calls.in_use("one"), 2);
+        let mut of_other = Box::pin(called("other", false));
+        assert!(of_other.as_mut().now_or_never().is_none());
+        go.send(()).expect("a call waits");
+        let waiting = join_all(of_one);
+        let mut waiting = std::pin::pin!(waiting);
+        tokio::select! {
+            done = &mut of_other => done.expect("a turn"),
+            _ = &mut waiting => panic!("all others came first"),
+        }
+        assert_eq!(*order.lock().expect("a lock"), ["one", "other"]);
+        drop(go);
+        assert!(waiting.await.iter().all(Result::is_ok));
+    }
 }

@@ -129,6 +129,7 @@ impl ThirdParty {
             return Choice::default();
         };
         let query = ProviderQuery {
+            account: visit.client.owner,
             plan: visit.plan,
             javascript,
             is_bound: visit.admission.is_bound(),

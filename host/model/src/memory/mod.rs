@@ -107,6 +107,8 @@ struct Page {
 /// Bytes taken from the budget; given back on drop.
 pub struct MemoryLease {
     memory: Page,
+    /// The claim that it takes from.
+    claim: Weak<Claim>,
     kind: MemoryKind,
     grant: Grant,
 }
@@ -228,6 +230,8 @@ impl MemoryBudget {
             } = waiter;
             let _cancelled = sender.send(MemoryLease {
                 memory,
+                // What it covers becomes a part of the lease that waits.
+                claim: Weak::new(),
                 kind,
                 grant,
             });
@@ -308,6 +312,7 @@ impl PageMemory {
     pub fn lease_for(&self, kind: MemoryKind) -> MemoryLease {
         MemoryLease {
             memory: self.0.0.clone(),
+            claim: Arc::downgrade(&self.0),
             kind,
             grant: Grant::default(),
         }
@@ -316,11 +321,7 @@ impl PageMemory {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let budget = self.0.budget();
-        let is_demoted = budget.books().state.finish(self.0.page);
-        if is_demoted {
-            budget.serve_waiting();
-        }
+        self.0.finish();
     }
 }
 
@@ -331,6 +332,15 @@ impl Page {
 
     fn slot(&self) -> usize {
         self.share.0.slot
+    }
+
+    /// Records that the page takes no more bytes.
+    fn finish(&self) {
+        let budget = self.budget();
+        let is_demoted = budget.books().state.finish(self.page);
+        if is_demoted {
+            budget.serve_waiting();
+        }
     }
 }
 
@@ -360,6 +370,7 @@ impl MemoryLease {
             Ok(Ok(mut granted)) => {
                 let grant = std::mem::take(&mut granted.grant);
                 self.absorb(grant);
+                self.finish_after_claim();
                 Ok(())
             }
             _ => Err(MemoryError::Waited(wait_max)),
@@ -424,6 +435,7 @@ impl MemoryLease {
                 books.granted(self.kind, grant);
                 drop(books);
                 self.absorb(grant);
+                self.finish_after_claim();
                 return None;
             }
             Err(key) => key,
@@ -441,6 +453,14 @@ impl MemoryLease {
             key,
             granted,
         })
+    }
+
+    /// A lease may take bytes after its claim has ended. Then nothing else ends its page, which
+    /// would keep the place of a privileged one for as long as the lease is held.
+    fn finish_after_claim(&self) {
+        if self.grant.drawn > 0 && self.claim.strong_count() == 0 {
+            self.memory.finish();
+        }
     }
 
     fn absorb(&mut self, grant: Grant) {

@@ -462,3 +462,34 @@ proptest! {
         prop_assert_eq!((state.used(), state.n_waiting()), (0, 0));
     }
 }
+
+#[tokio::test]
+async fn a_lease_without_its_claim_leaves_the_reserve_to_others() {
+    // One privileged page at a time, and 160 MiB that are shared.
+    let budget = MemoryBudget::new(256 * MIB);
+    let [one, other] = ["a", "b"].map(|name| budget.share(name));
+    let mut held = one.page().lease();
+    held.record(80 * MIB as usize);
+    // Its claim has ended before it takes anything: a reader may hold it for long.
+    let mut read = one.page().lease();
+    assert!(!waits(&mut read, 30 * MIB).await);
+    let page = other.page();
+    let mut of_other = page.lease();
+    of_other.record(60 * MIB as usize);
+    assert!(!waits(&mut of_other, 80 * MIB).await, "the place is free");
+    // The same where the lease had to wait.
+    drop((read, of_other));
+    let mut first = page.lease();
+    first.record(60 * MIB as usize);
+    assert!(!waits(&mut first, 80 * MIB).await);
+    let mut late = one.page().lease();
+    let mut waiting = Box::pin(late.grow_to(30 * MIB as usize));
+    let early = tokio::time::timeout(Duration::ZERO, waiting.as_mut()).await;
+    assert!(early.is_err(), "the other account has the place");
+    drop((first, page));
+    waiting.await.expect("memory");
+    let page = other.page();
+    let mut again = page.lease();
+    again.record(60 * MIB as usize);
+    assert!(!waits(&mut again, 80 * MIB).await, "the place is free");
+}

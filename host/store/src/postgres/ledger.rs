@@ -22,7 +22,7 @@ impl LedgerStore for PostgresStore {
         key: &'a KeyRecord,
         opening: &'a [LedgerEntry],
     ) -> StoreFuture<'a, ()> {
-        Box::pin(accounts::create(&self.writers, account, key, opening))
+        Box::pin(accounts::create(&self.ledger, account, key, opening))
     }
 
     fn keys(&self) -> StoreFuture<'_, Vec<KeyRecord>> {
@@ -87,7 +87,7 @@ impl LedgerStore for PostgresStore {
     }
 
     fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
-        Box::pin(entries::post_group(&self.writers, entries))
+        Box::pin(entries::post_group(&self.ledger, entries))
     }
 
     fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {
@@ -162,7 +162,7 @@ impl LedgerStore for PostgresStore {
         row: &'a Subscription,
         charge: Option<&'a LedgerEntry>,
     ) -> StoreFuture<'a, Written> {
-        Box::pin(subscriptions::save(&self.writers, row, charge))
+        Box::pin(subscriptions::save(&self.ledger, row, charge))
     }
 
     fn answer<'a>(

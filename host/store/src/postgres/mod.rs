@@ -53,7 +53,14 @@ struct Bounds {
     time: Duration,
 }
 
-/// Connections that write.
+/// Connections for ledger entries alone: a charge must not wait for rows of crawls, answers and
+/// webhook events, of which one account may write very many.
+const LEDGER: Bounds = Bounds {
+    connections: 2,
+    wait: Duration::from_secs(10),
+    time: Duration::from_secs(60),
+};
+/// Connections for everything else that is written.
 const WRITERS: Bounds = Bounds {
     connections: 4,
     wait: Duration::from_secs(10),
@@ -76,6 +83,7 @@ const LISTS: Bounds = Bounds {
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
 pub struct PostgresStore {
+    ledger: PgPool,
     writers: PgPool,
     readers: PgPool,
     lists: PgPool,
@@ -110,6 +118,7 @@ impl PostgresStore {
         logs::name_missing(&mut first, data.path()).await?;
         first.close().await.map_err(failed_to("open it"))?;
         Ok(Self {
+            ledger: pool(&options, nonce, LEDGER).await?,
             writers: pool(&options, nonce, WRITERS).await?,
             readers: pool(&options, nonce, READERS).await?,
             lists: pool(&options, nonce, LISTS).await?,
@@ -172,6 +181,7 @@ impl Store for PostgresStore {
             self.lists.close().await;
             self.readers.close().await;
             self.writers.close().await;
+            self.ledger.close().await;
         })
     }
 }

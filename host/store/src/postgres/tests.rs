@@ -8,7 +8,7 @@ use trawl_model::clock::Timestamp;
 
 use super::row::list_failed_to;
 use super::server::Server;
-use super::{LISTS, PostgresStore, PostgresUrl, entries, logs};
+use super::{LISTS, PostgresStore, PostgresUrl, WRITERS, entries, logs};
 use crate::conformance::fixtures::{account, crawl, entry, first_page, with_accounts};
 use crate::{
     Contact, ContactStore as _, CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _,
@@ -119,6 +119,26 @@ async fn the_same_group_posted_at_once_is_written_once() {
     assert_eq!(n_new, group.len());
     let accounts = store.accounts().await.expect("accounts");
     assert_eq!(accounts[0].balance, Nanodollars(30));
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn charges_do_not_wait_for_other_writers() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let mut busy = Vec::new();
+    for _ in 0..WRITERS.connections {
+        busy.push(store.writers.begin().await.expect("a connection"));
+    }
+    let top_up = [entry("t:1", EntryKind::TopUp, 5, 0)];
+    let written = tokio::time::timeout(WRITERS.wait / 2, store.post_group(&top_up)).await;
+    let written = written.expect("it does not wait");
+    assert_eq!(written.expect("written"), [Written::New]);
+    drop(busy);
     store.close().await;
 }
 

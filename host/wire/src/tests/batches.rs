@@ -240,3 +240,19 @@ fn a_page_that_blanks_a_common_secret_does_not_get_it_when_it_is_planned_again()
     let again = crawl_plan(&whole, "batch", &FakeCatalog, defaults).expect("a plan");
     assert_eq!(cookies(&again.batch.expect("a batch").pages), [1, 0]);
 }
+
+#[test]
+fn copies_of_common_parameters_count_as_memory() {
+    let agent = "x".repeat(1_000);
+    let planned = |urls: Vec<Value>| {
+        let body = json!({"urls": urls, "user_agent": agent});
+        let (planned, _) = batch(&body).expect("a good request");
+        planned.plan.batch.clone().expect("a batch")
+    };
+    let plain = planned(vec!["a.example".into(), "b.example".into()]);
+    assert_eq!(plain.copied_bytes, 0, "all pages share one");
+    let item = |n: u32| json!({"url": "a.example", "request_timeout": n});
+    let copied = planned((1..=20).map(item).collect());
+    assert!(copied.copied_bytes > 20 * agent.len());
+    assert!(copied.bytes() > copied.copied_bytes);
+}

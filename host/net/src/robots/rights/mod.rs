@@ -3,6 +3,7 @@
 use url::Url;
 
 use trawl_model::page::header_list;
+use trawl_model::rights::{LICENSE_BYTES_MAX, LICENSES_MAX};
 use trawl_model::{Cause, PageFailure, Purpose, Rights, urls};
 
 use super::statements::{self, Source};
@@ -70,9 +71,10 @@ fn add_reservation(rights: &mut Rights, page: PageStatements<'_>) {
     add_licenses(rights, page.url, policy.as_slice());
 }
 
-/// Adds licences by their URLs, as they are written at `base`.
+/// Adds licences by their URLs, as they are written at `base`. A long one is not read.
 pub(super) fn add_licenses(rights: &mut Rights, base: &Url, written: &[String]) {
-    for license in written {
+    let short = |license: &&String| license.len() <= LICENSE_BYTES_MAX;
+    for license in written.iter().filter(short) {
         if let Ok(url) = urls::join(base, license.trim())
             && matches!(url.scheme(), "http" | "https")
         {
@@ -81,12 +83,14 @@ pub(super) fn add_licenses(rights: &mut Rights, base: &Url, written: &[String]) 
     }
 }
 
-/// The targets of `Link` headers with `rel=license`, as they are written. RFC 8288 section 3.
+/// The targets of `Link` headers with `rel=license`, as they are written: the first
+/// [`LICENSES_MAX`]. RFC 8288 section 3.
 fn linked_licenses(headers: &[(String, String)]) -> Vec<String> {
     let links = header_list(headers, "link");
     let mut found = Vec::new();
     let mut rest = links.as_str();
-    while let Some((_, after)) = rest.split_once('<')
+    while found.len() < LICENSES_MAX
+        && let Some((_, after)) = rest.split_once('<')
         && let Some((target, parameters)) = after.split_once('>')
     {
         let end = part_end(parameters, b',');
@@ -229,6 +233,12 @@ mod tests {
             read,
             json!({"licenses": ["https://a.example/b/l.xml", "https://b.example/"]})
         );
+        let many: String = (0..30).map(|n| format!("</{n}>;rel=license,")).collect();
+        let read = rights(&[("link", many.as_str())], &[]);
+        let n_licenses = read["licenses"].as_array().map(Vec::len);
+        assert_eq!(n_licenses, Some(LICENSES_MAX));
+        let long = format!("/{}", "x".repeat(LICENSE_BYTES_MAX));
+        assert_eq!(rights(&[("tdm-policy", long.as_str())], &[]), json!({}));
         for none in [
             "<",
             "<a",

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use memchr::{memchr, memmem, memrchr};
 
+use trawl_model::rights::{LICENSE_BYTES_MAX, LICENSES_MAX};
 use trawl_model::{Rights, urls};
 
 use plain::Plain;
@@ -39,8 +40,6 @@ const DISALLOW: [&str; 6] = [
 ];
 /// `Sitemap` lines that are read: large sites have a few dozen.
 pub const SITEMAPS_MAX: usize = 500;
-/// `License` lines that are read: a site has one or two.
-const LICENSES_MAX: usize = 20;
 
 /// The rules of one robots.txt for one crawler.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -138,7 +137,9 @@ impl Rules {
                     sitemaps.push(urls::text_of(url).into_owned());
                 }
                 Line::Sitemap(_) => {}
-                Line::License(url) if licenses.len() < LICENSES_MAX => {
+                Line::License(url)
+                    if licenses.len() < LICENSES_MAX && url.len() <= LICENSE_BYTES_MAX =>
+                {
                     licenses.push(urls::text_of(url).into_owned());
                 }
                 Line::License(_) => {}

@@ -118,6 +118,10 @@ mod tests {
             User-agent: trawl\nDisallow: /x\n";
         let rules = Rules::read(text.as_bytes(), "Trawl");
         assert_eq!(rules.licenses, ["https://a.example/license.xml"]);
+        // Every page of the site would repeat it.
+        let long = format!("License: https://a.example/{}\n", "x".repeat(400_000));
+        let rules = Rules::read(format!("{long}{text}").as_bytes(), "trawl");
+        assert_eq!(rules.licenses, ["https://a.example/license.xml"]);
         assert!(!rules.allows("/x"));
         let of_a = Rules::read(text.as_bytes(), "a");
         assert!(!of_a.allows("/x"), "RFC 9309 section 2.2.4");
