@@ -9,6 +9,7 @@ mod api;
 mod contacts;
 mod corpus;
 mod crawl;
+mod documents;
 mod engine;
 mod extremes;
 mod guests;
@@ -30,6 +31,7 @@ use clap::builder::PossibleValuesParser;
 use mimalloc::MiMalloc;
 
 use crate::crawl::CrawlOptions;
+use crate::documents::DocumentsOptions;
 use crate::quality::QualityOptions;
 use crate::ready::ReadyOptions;
 
@@ -50,12 +52,14 @@ struct Options {
     ready: ReadyOptions,
     #[command(flatten, next_help_heading = "Options of `quality`")]
     quality: QualityOptions,
+    #[command(flatten, next_help_heading = "Options of `documents`")]
+    documents: DocumentsOptions,
 }
 
 /// A benchmark: its name on the command line and its entry point.
 type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 14] = [
+const BENCHES: [Bench; 15] = [
     ("parse", |_| parse::run()),
     ("engine", |_| engine::run()),
     ("guests", |_| guests::run()),
@@ -69,6 +73,7 @@ const BENCHES: [Bench; 14] = [
     ("unlimited", |_| unlimited::run()),
     ("pipelines", |_| pipelines::run()),
     ("quality", |options| quality::run(&options.quality)),
+    ("documents", |options| documents::run(&options.documents)),
     ("extremes", |_| extremes::run()),
 ];
 

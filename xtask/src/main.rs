@@ -5,6 +5,7 @@ mod browser;
 mod checks;
 mod clients;
 mod console;
+mod documents;
 mod fuzzing;
 mod guests;
 mod host;
@@ -64,6 +65,10 @@ enum Chore {
     /// Install the judges of the conformance tests into target/conformance: packages of Python and
     /// data of the standards (needs Python)
     Judges,
+    /// Fetch what `bench documents` reads and compares with into target/documents: documentation of
+    /// Debian, packages of Python (needs apt, dpkg, Python, poppler-utils, pandoc, groff and
+    /// LibreOffice)
+    Documents,
     /// Build everything and serve on this machine, data in ./data; prints a link to the console
     Serve {
         /// Further arguments of `trawl serve`
@@ -142,6 +147,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Apps => apps::build(),
         Chore::Clients => clients::install(),
         Chore::Judges => judges::install(),
+        Chore::Documents => documents::install(),
         Chore::Serve { arguments } => host::serve(&arguments),
         Chore::Test { filter: None } => checks::all(),
         Chore::Test {
