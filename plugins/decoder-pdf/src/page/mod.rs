@@ -22,6 +22,8 @@ const OPERATORS_MAX: u64 = 40_000_000;
 /// Deepest nesting of forms and of saved graphics states.
 const FORMS_MAX: usize = 12;
 const STATES_MAX: usize = 256;
+/// The flag of a field that is a button without a value (ISO 32000-2, 12.7.5.2).
+const PUSH_BUTTON: i64 = 1 << 16;
 /// Most links of a page.
 const LINKS_MAX: usize = 5_000;
 
@@ -31,6 +33,8 @@ pub(crate) struct Style {
     pub(crate) is_bold: bool,
     pub(crate) is_italic: bool,
     pub(crate) is_mono: bool,
+    /// Whether it is small and above the line: the number of a footnote, an exponent.
+    pub(crate) is_raised: bool,
 }
 
 /// A glyph. `u` grows along its line, `v` from line to line.
@@ -168,12 +172,7 @@ impl<'a> Pages<'a> {
                     }
                 }
                 Ok(b"Widget") => {
-                    let parent = annotation
-                        .get_deref(b"Parent", self.document)
-                        .and_then(Object::as_dict);
-                    let value = annotation.get_deref(b"V", self.document);
-                    let value = value.or_else(|_| parent?.get_deref(b"V", self.document));
-                    let text = value.ok().and_then(|value| decode_text_string(value).ok());
+                    let text = self.field_text(annotation);
                     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
                         let size = (area.height() * 0.7).clamp(1.0, 10.0);
                         run.glyph(
@@ -187,6 +186,35 @@ impl<'a> Pages<'a> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// What a form field holds: its text, the chosen values, or a box that is ticked or not.
+    fn field_text(&self, field: &Dictionary) -> Option<String> {
+        let parent = field.get_deref(b"Parent", self.document);
+        let parent = parent.and_then(Object::as_dict).ok();
+        let get = |key: &[u8]| {
+            let own = field.get_deref(key, self.document).ok();
+            own.or_else(|| parent?.get_deref(key, self.document).ok())
+        };
+        let kind = get(b"FT").and_then(|kind| kind.as_name().ok());
+        if kind.is_some_and(|kind| kind == b"Btn") {
+            let flags = get(b"Ff").and_then(|flags| flags.as_i64().ok());
+            let state = field.get(b"AS").and_then(Object::as_name);
+            let sign = match state.unwrap_or(b"Off") {
+                b"Off" => "☐",
+                _ => "☑",
+            };
+            return (flags.unwrap_or(0) & PUSH_BUTTON == 0).then(|| sign.to_owned());
+        }
+        match get(b"V")? {
+            Object::Array(values) => {
+                let values = values
+                    .iter()
+                    .filter_map(|value| decode_text_string(value).ok());
+                Some(values.collect::<Vec<String>>().join(", "))
+            }
+            value => decode_text_string(value).ok(),
         }
     }
 
