@@ -15,6 +15,8 @@ use run::{Mark, Run};
 
 /// Most bytes of a page's content, decompressed.
 const CONTENT_BYTES_MAX: usize = 64 << 20;
+/// Most bytes of all that is run: many pages may share one content.
+const ALL_BYTES_MAX: usize = 512 << 20;
 /// Most glyphs of a page, a page of small print has ten thousand.
 const GLYPHS_MAX: usize = 200_000;
 /// Most operators of a document.
@@ -88,6 +90,8 @@ pub(crate) struct Pages<'a> {
     fonts: HashMap<usize, usize>,
     all_fonts: Vec<Font>,
     n_operators: u64,
+    /// Bytes of content that were run.
+    n_bytes: usize,
 }
 
 impl<'a> Pages<'a> {
@@ -97,6 +101,7 @@ impl<'a> Pages<'a> {
             fonts: HashMap::new(),
             all_fonts: Vec::new(),
             n_operators: 0,
+            n_bytes: 0,
         }
     }
 
@@ -225,6 +230,11 @@ impl<'a> Pages<'a> {
         depth: usize,
         run: &mut Run,
     ) -> Result<(), Failure> {
+        self.n_bytes += content.len();
+        if self.n_bytes > ALL_BYTES_MAX {
+            let reason = format!("its pages have more than {} MiB", ALL_BYTES_MAX >> 20);
+            return Err(Failure::Limit(reason));
+        }
         let mut operators = Operators::of(content);
         let n_marks = run.marks.len();
         while let Some(operator) = operators.next() {
