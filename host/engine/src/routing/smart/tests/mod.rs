@@ -613,32 +613,6 @@ fn names_and_reasons_are_all_different() {
 // Documents.
 
 #[test]
-fn what_decoders_read_needs_no_browser_whatever_is_in_it() {
-    let shell = r#"<html><body><div id="root"></div><script src="/a.js"></script></body></html>"#;
-    needs(Rule::EmptyShell, shell);
-    for content_type in [
-        "application/pdf",
-        "application/rtf",
-        "application/zip",
-        "application/epub+zip",
-        "application/octet-stream",
-        "application/vnd.oasis.opendocument.text",
-        "image/jpeg",
-        "message/rfc822",
-        "text/calendar",
-        "text/csv",
-    ] {
-        let verdict = judge(&PageSignals {
-            status: 200,
-            headers: &[],
-            content_type,
-            body: shell.as_bytes(),
-        });
-        assert_eq!(verdict, Verdict::Enough, "{content_type}");
-    }
-}
-
-#[test]
 fn urls_name_documents_by_the_ending_of_their_path() {
     for (url, expected) in [
         ("https://tides.example/a/b.PDF?x=1#y", true),
