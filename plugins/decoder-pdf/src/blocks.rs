@@ -10,6 +10,8 @@ use crate::tables::{self, Table};
 
 /// A heading is larger than the text by this factor.
 const HEADING_SIZE: f32 = 1.12;
+/// Text is large, as headings are, if it is larger than the distance of the text's lines by this.
+const LARGE: f32 = 1.1;
 /// Longest heading, in characters.
 const HEADING_CHARACTERS_MAX: usize = 200;
 /// Signs that begin an item of a list.
@@ -212,7 +214,9 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
                     .is_some();
             let is_table = lines[end].pieces.len() > 1 && tables::aligned(&lines[end..]).is_some();
             let is_note = note(&lines[end]).is_some();
-            if is_item || is_table || is_note || is_code(&lines[end]) && !is_code(line) {
+            let is_set_apart = gap(end) > 1.15 * leading || ends_sentence(&lines[end - 1]);
+            let begins_code = is_code(&lines[end]) && !is_code(line) && is_set_apart;
+            if is_item || is_table || is_note || begins_code {
                 break;
             }
             end += 1;
@@ -272,17 +276,19 @@ fn breaks(
         return true;
     }
     let indent = line.area.x0 - before.area.x0;
+    // The second line of a heading stands below its first word, its number, or in the middle.
+    let is_large = before.size.min(line.size) > LARGE * leading;
     if is_item {
         // Text of the item stands right of its sign.
         return line.area.x0 < first.area.x0 - 0.5 * size;
     }
-    if indent > 0.8 * size
+    let is_indented = indent > 0.8 * size
         && indent < 6.0 * size
         && before.area.x0 <= first.area.x0 + size
         && right - before.area.x1 < 3.0 * size
         || indent.abs() > 0.8 * size
-            && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr()
-    {
+            && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr();
+    if is_indented && !is_large {
         return true;
     }
     // The next word would have had room on the line before.
@@ -293,11 +299,14 @@ fn breaks(
         .map_or(0, |word| word.chars().count());
     let width = line.area.width() * n_first as f32 / text.chars().count().max(1) as f32;
     let room = right - before.area.x1;
-    let has_ended = before
-        .text()
-        .trim_end()
-        .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟']);
-    room > width + 1.5 * size && (has_ended || room > 0.25 * (right - before.area.x0))
+    room > width + 1.5 * size && (ends_sentence(before) || room > 0.25 * (right - before.area.x0))
+}
+
+/// Whether a line ends as sentences do, or as what introduces code.
+fn ends_sentence(line: &Line) -> bool {
+    let text = line.text();
+    text.trim_end()
+        .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟'])
 }
 
 fn is_code(line: &Line) -> bool {

@@ -242,6 +242,38 @@ fn headers_and_page_numbers_are_left_out_and_sentences_go_on() {
 }
 
 #[test]
+fn headings_of_two_lines_and_code_within_a_sentence_are_whole() {
+    let content = [
+        line("F2", 16, 72, 720, "7.8 Relations between sources and pack-"),
+        line("F2", 16, 104, 701, "ages of the harbour"),
+        line("F1", 10, 72, 670, &format!("{SENTENCE}.")),
+        line(
+            "F1",
+            10,
+            72,
+            658,
+            &format!("{SENTENCE} and calls the script"),
+        ),
+        line("F3", 10, 72, 646, "tide --low --and --high --at --noon --of --every --long --day"),
+        line("F1", 10, 72, 634, "before noon."),
+        line("F1", 10, 72, 622, &format!("{SENTENCE} as in:")),
+        line("F3", 10, 72, 610, "tide --low"),
+    ]
+    .concat();
+    let shown = shown(&content);
+    assert!(
+        shown.starts_with("<h1>7.8 Relations between sources and packages of the harbour</h1>"),
+        "{shown}"
+    );
+    let inline = "calls the script <code>tide --low --and --high --at --noon --of --every --long --day</code> before noon.";
+    assert!(shown.contains(inline), "{shown}");
+    assert!(
+        shown.ends_with("<pre><code>tide --low</code></pre>"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn footnotes_stand_after_the_text_and_are_linked() {
     let content = [
         line("F1", 10, 72, 700, "High tide"),
