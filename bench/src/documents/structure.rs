@@ -11,9 +11,10 @@ const NAVIGATION: &str = "head, script, style, nav, noscript, .navheader, .navfo
     .related, .sphinxsidebar, .headerlink, .navigation, .navpath, .navrow1, .navrow2, .ttc, \
     .copiable-anchor, .copiable-link, #top, #side-nav, #nav-path, #doc-content > .header > .summary, \
     body > .header, body > div.footer, .menu, #MSearchSelectWindow";
-/// Tables of contents: their words count, but not as lists or links.
+/// Tables of contents and indexes: their words count, but not as headings, tables, lists or links.
 const CONTENTS: &str = ".toc, .toctree-wrapper, .contents, .shortcontents, .table-of-contents, \
-    .list-of-tables, .list-of-figures, .index, nav, [role=doc-toc], #index";
+    .list-of-tables, .list-of-figures, .index, nav, [role=doc-toc], #index, \
+    [class*=printindex], [class*=letters-header]";
 /// Elements whose text is apart from what is beside them.
 const BLOCKS: [&str; 34] = [
     "address",
@@ -223,7 +224,8 @@ impl Walk<'_> {
         match element.value().name() {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" if counts => {
                 let heading = words::heading(own);
-                if !heading.is_empty() {
+                // A number alone stands above a footnote of Texinfo.
+                if heading.contains(char::is_alphabetic) {
                     self.structure.headings.push(heading);
                 }
             }
