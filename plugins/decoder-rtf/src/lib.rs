@@ -1,8 +1,8 @@
 //! The `rtf` decoder: Rich Text Format as headings, paragraphs, lists, tables, links and footnotes.
 //!
 //! Source: Microsoft, Rich Text Format Specification, version 1.9.1. Tracked changes count as
-//! accepted. Hidden text, headers, footers, pictures and embedded objects are left out, and comments
-//! unless they are asked for.
+//! accepted. Hidden text, headers, footers, pictures and embedded objects are left out, and
+//! comments unless they are asked for.
 
 mod blocks;
 mod options;
