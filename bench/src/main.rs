@@ -9,6 +9,7 @@ mod api;
 mod contacts;
 mod corpus;
 mod crawl;
+mod documents;
 mod engine;
 mod extremes;
 mod guests;
@@ -31,6 +32,7 @@ use clap::builder::PossibleValuesParser;
 use mimalloc::MiMalloc;
 
 use crate::crawl::CrawlOptions;
+use crate::documents::DocumentsOptions;
 use crate::quality::QualityOptions;
 use crate::ready::ReadyOptions;
 
@@ -51,6 +53,8 @@ struct Options {
     ready: ReadyOptions,
     #[command(flatten, next_help_heading = "Options of `quality`")]
     quality: QualityOptions,
+    #[command(flatten, next_help_heading = "Options of `documents`")]
+    documents: DocumentsOptions,
 }
 
 /// A benchmark: its name on the command line and its entry point.
@@ -71,6 +75,7 @@ const BENCHES: [Bench; 15] = [
     ("unlimited", |_| unlimited::run()),
     ("pipelines", |_| pipelines::run()),
     ("quality", |options| quality::run(&options.quality)),
+    ("documents", |options| documents::run(&options.documents)),
     ("extremes", |_| extremes::run()),
 ];
 

@@ -46,6 +46,8 @@ pub mod native;
 mod options;
 mod plugin;
 pub mod provider;
+#[cfg(target_arch = "wasm32")]
+mod random;
 pub mod scan;
 pub mod search;
 #[cfg(feature = "testkit")]

@@ -320,6 +320,17 @@ async fn odd_names_and_values_are_taken_as_they_are() {
                 "const choose = document.querySelector('#endpoint'); choose.value = '/links'; choose.dispatchEvent(new Event('change')); \
                  await until(() => document.activeElement.value === '/links'); return document.activeElement.id;",
             ),
+            evaluate(
+                "const { answerView } = await import(`${location.origin}/console/answer.js`); const turned = []; \
+                 const json = [{ content: 'x', metadata: { page_count: 3 } }]; \
+                 const response = { json, headers: new Headers(), text: '', milliseconds: 1 }; \
+                 const nodes = answerView({ endpoint: '/scrape', request: { pages: '2' }, response }, () => {}, () => {}, \
+                   (pages) => turned.push(pages)); \
+                 document.body.append(...nodes.flat(Infinity).filter(Boolean)); \
+                 const select = document.querySelector('[aria-label=\"Page of the document\"]'); const before = select.value; \
+                 select.value = '3'; select.dispatchEvent(new Event('change')); \
+                 return [before, ...turned, String(select.options.length)];",
+            ),
         ])
         .await;
     let link = json!({
@@ -345,6 +356,7 @@ async fn odd_names_and_values_are_taken_as_they_are() {
     assert_eq!(results[5], "b");
     assert_eq!(results[6], "/transform");
     assert_eq!(results[7], "endpoint");
+    assert_eq!(results[8], json!(["2", "3", "4"]));
     stage.close().await;
 }
 

@@ -6,6 +6,7 @@ mod checks;
 mod clients;
 mod cluster;
 mod console;
+mod documents;
 mod fuzzing;
 mod guests;
 mod host;
@@ -65,6 +66,10 @@ enum Chore {
     /// Install the judges of the conformance tests into target/conformance: packages of Python and
     /// data of the standards (needs Python)
     Judges,
+    /// Fetch what `bench documents` reads and compares with into target/documents: documentation of
+    /// Debian, packages of Python (needs apt, dpkg, Python, poppler-utils, pandoc, groff and
+    /// LibreOffice)
+    Documents,
     /// Build everything and serve on this machine, data in ./data; prints a link to the console
     Serve {
         /// Further arguments of `trawl serve`
@@ -155,6 +160,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Apps => apps::build(),
         Chore::Clients => clients::install(),
         Chore::Judges => judges::install(),
+        Chore::Documents => documents::install(),
         Chore::Serve { arguments } => host::serve(&arguments),
         Chore::Test { filter: None } => checks::all(),
         Chore::Test {

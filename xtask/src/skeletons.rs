@@ -1,6 +1,9 @@
 //! New plugins, as `trawl plugin new` makes them with nothing but the binary: one of each kind
 //! builds, passes its own tests and is a plugin.
 //!
+//! A decoder that was written from the SDK's guide alone, as a third party does, begins as such a
+//! skeleton too.
+//!
 //! They are members of one workspace, so that the SDK and what it uses are compiled once. What an
 //! author does with a single one is in `docs/providers.md`, whose commands are tests.
 
@@ -21,6 +24,8 @@ const KINDS: [&str; 8] = [
     "provider",
     "search",
 ];
+/// A plugin of a third party: its kind, its name, and the folder with what its author wrote.
+const THIRD_PARTY: (&str, &str, &str) = ("decoder", "bibtex", "tests/third-party/bibtex");
 /// What a manifest says that is not of a member of a workspace.
 const STANDALONE: &str = "[workspace]\n";
 /// Where a manifest has its SDK, and where the manifests of the workspace have theirs.
@@ -35,12 +40,18 @@ pub(crate) fn check() -> anyhow::Result<()> {
         std::fs::remove_dir_all(&dir).context("older skeletons are in the way")?;
     }
     std::fs::create_dir_all(&dir)?;
-    let names = KINDS.map(|kind| format!("new_{kind}"));
+    let mut names = Vec::from(KINDS.map(|kind| format!("new_{kind}")));
     for (kind, name) in KINDS.into_iter().zip(&names) {
         trawl(&dir, &["new", kind, name])?;
         join(&dir, name)?;
     }
-    let members = names.each_ref().map(|name| format!("{name:?}")).join(", ");
+    let (kind, name, written) = THIRD_PARTY;
+    trawl(&dir, &["new", kind, name])?;
+    join(&dir, name)?;
+    copy(&root.join(written), &dir.join(name))?;
+    names.push(name.to_owned());
+    let members: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    let members = members.join(", ");
     let manifest =
         format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\nexclude = [\"sdk\"]\n");
     std::fs::write(dir.join("Cargo.toml"), manifest)?;
@@ -51,12 +62,30 @@ pub(crate) fn check() -> anyhow::Result<()> {
         out_dir: dir.join("guests"),
         target_dir: root.join("target/guest-build"),
         manifest_dir: dir.clone(),
-        packages: names.to_vec(),
+        packages: names,
         way: None,
     };
     let built = trawl_guest_build::build(&request, &mut |line| eprintln!("skeletons: {line}"))?;
     let files = built.into_iter().map(|component| component.path);
     inspect(&dir, &files.collect::<Vec<_>>())
+}
+
+/// Puts the files of a folder over those of another.
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let path = entry?.path();
+        let Some(name) = path.file_name() else {
+            continue;
+        };
+        if path.is_dir() {
+            copy(&path, &to.join(name))?;
+        } else {
+            let copied = std::fs::copy(&path, to.join(name));
+            copied.with_context(|| format!("cannot copy `{}`", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a new plugin a member of the workspace that uses the SDK of the first.
@@ -110,6 +139,23 @@ fn trawl(dir: &Path, arguments: &[&str]) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_put_over_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        std::fs::create_dir_all(from.join("src")).expect("a folder");
+        std::fs::create_dir_all(to.join("src")).expect("a folder");
+        for (path, text) in [("from/src/a", "new"), ("to/src/a", "old"), ("to/b", "left")] {
+            std::fs::write(folder.path().join(path), text).expect("a file");
+        }
+        copy(&from, &to).expect("is copied");
+        let read = |path: &str| std::fs::read_to_string(to.join(path)).expect("a file");
+        assert_eq!(
+            (read("src/a"), read("b")),
+            ("new".to_owned(), "left".to_owned())
+        );
+    }
 
     #[test]
     fn a_new_plugin_becomes_a_member() {

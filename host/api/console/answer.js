@@ -6,6 +6,8 @@ import { bytes, copyButton, count, dollars, download, duration, empty, h, percen
 
 /** Longest text that is shown at once, in characters. */
 const TEXT_MAX = 200_000;
+/** Most pages of a document that are listed. */
+const DOCUMENT_PAGES_MAX = 2_000;
 /** Longest HTML that is shown in the frame, in characters. */
 const FRAME_MAX = 5_000_000;
 
@@ -230,6 +232,20 @@ function summary(page, response) {
   return h("p", { class: "summary" }, parts.flatMap((part, at) => (at === 0 ? [part] : [" · ", part])));
 }
 
+/** The pages of a document, of which one is asked for by itself: `turn(pages)` sends the request again. */
+function documentPages(page, request, turn) {
+  const total = page.metadata?.page_count;
+  if (!(total > 1)) return null;
+  const asked = String(request.pages ?? "");
+  const listed = Array.from({ length: Math.min(total, DOCUMENT_PAGES_MAX) }, (_, at) => String(at + 1));
+  const select = h("select", { "aria-label": "Page of the document", onchange: () => turn(select.value) },
+    h("option", { value: "" }, "All pages"),
+    asked !== "" && !listed.includes(asked) && h("option", { value: asked }, `Pages ${asked}`),
+    listed.map((number) => h("option", { value: number }, `Page ${number}`)));
+  select.value = asked;
+  return h("div", { class: "find" }, select, h("small", {}, `of ${count(total)}`));
+}
+
 /** Parameters of the request that had no effect. */
 function ignored(response) {
   const names = response.headers.get("x-ignored-parameters");
@@ -240,9 +256,10 @@ function ignored(response) {
 
 /**
  * The views of an answer. `asked` is `{endpoint, request, response, chosen}`: `chosen` is the name of
- * the view to begin with; `onchoose(name)` is told of another, `open(url)` of a URL to look at.
+ * the view to begin with; `onchoose(name)` is told of another, `open(url)` of a URL to look at, and
+ * `turn(pages)` of pages of a document.
  */
-export function answerView({ endpoint, request, response, chosen }, onchoose, open) {
+export function answerView({ endpoint, request, response, chosen }, onchoose, open, turn) {
   const last = { name: "response", label: "Response", make: () => responseView(response) };
   const box = h("div", {});
   if (endpoint === "/map") {
@@ -258,7 +275,8 @@ export function answerView({ endpoint, request, response, chosen }, onchoose, op
   const pages = pagesOf(endpoint, response.json);
   if (pages.length === 0) return [empty("The answer has no pages."), responseView(response)];
   let view = chosen;
-  const show = (page) => box.replaceChildren(summary(page, response),
+  const turner = (page) => (pages.length === 1 && documentPages(page, request, turn)) || "";
+  const show = (page) => box.replaceChildren(summary(page, response), turner(page),
     tabs("Views of the page", [...pageViews(endpoint, request, page, open), last], view, (name) => {
       view = name;
       onchoose(name);

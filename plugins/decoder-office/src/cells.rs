@@ -3,10 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trawl_sdk::decoder::Html;
+use trawl_sdk::decoder::{Failure, Html};
 
 /// Most cells that are written: each is an element and a text.
 pub(crate) const CELLS_MAX: usize = 400_000;
+
+/// Most bytes of text of a sheet, and of the HTML of all: many cells may share one long text.
+const TEXT_BYTES_MAX: usize = 48 << 20;
+const HTML_BYTES_MAX: usize = 96 << 20;
 
 /// A value in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +30,50 @@ pub(crate) struct Sheet {
     pub(crate) rows: BTreeMap<u32, BTreeMap<u32, Value>>,
     /// Merged cells: the first and the last row and column.
     pub(crate) merged: Vec<[(u32, u32); 2]>,
+    text_bytes: usize,
 }
 
 impl Sheet {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Puts a value into a cell.
+    ///
+    /// # Errors
+    /// [`Failure::Limit`] if the sheet has too much text.
+    pub(crate) fn put(&mut self, row: u32, column: u32, value: Value) -> Result<(), Failure> {
+        self.text_bytes += value.text.len();
+        if self.text_bytes > TEXT_BYTES_MAX {
+            let mib = TEXT_BYTES_MAX >> 20;
+            return Err(Failure::Limit(format!(
+                "a sheet has more than {mib} MiB of text"
+            )));
+        }
+        self.rows.entry(row).or_default().insert(column, value);
+        Ok(())
+    }
+
     /// Writes a sheet; returns how many of its rows are left out because no more than `room` cells
     /// may be written.
-    pub(crate) fn write(&self, html: &mut Html, room: &mut usize) -> usize {
+    ///
+    /// # Errors
+    /// [`Failure::Limit`] if all sheets together are too long.
+    pub(crate) fn write(&self, html: &mut Html, room: &mut usize) -> Result<usize, Failure> {
+        let n_left_out = self.write_rows(html, room);
+        if html.bytes() > HTML_BYTES_MAX {
+            let mib = HTML_BYTES_MAX >> 20;
+            return Err(Failure::Limit(format!(
+                "the sheets have more than {mib} MiB of HTML"
+            )));
+        }
+        Ok(n_left_out)
+    }
+
+    fn write_rows(&self, html: &mut Html, room: &mut usize) -> usize {
         html.open("section").element("h2", &self.name);
         let columns: BTreeSet<u32> = self
             .rows

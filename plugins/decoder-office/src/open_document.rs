@@ -50,7 +50,7 @@ pub(crate) fn read(
         Some(("text", body)) => writer.blocks(&mut html, body, 0)?,
         Some(("spreadsheet", body)) => {
             let hidden = hidden_styles(&root, options);
-            write_sheets(&mut html, body, &hidden, &mut decoded);
+            write_sheets(&mut html, body, &hidden, &mut decoded)?;
         }
         Some(("presentation" | "drawing", body)) => {
             decoded.page_count = Some(writer.slides(&mut html, body, (file, options))?);
@@ -468,7 +468,12 @@ fn hidden_styles<'a>(root: &'a Element, options: &Options) -> Vec<&'a str> {
 }
 
 /// Writes the sheets but those of a hidden style.
-fn write_sheets(html: &mut Html, body: &Element, hidden: &[&str], decoded: &mut Decoded) {
+fn write_sheets(
+    html: &mut Html,
+    body: &Element,
+    hidden: &[&str],
+    decoded: &mut Decoded,
+) -> Result<(), Failure> {
     let (mut room, mut n_left_out) = (CELLS_MAX, 0);
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
     for table in body.all("table:table") {
@@ -477,9 +482,9 @@ fn write_sheets(html: &mut Html, body: &Element, hidden: &[&str], decoded: &mut 
             left_out.push(table.attribute("table:name").unwrap_or_default());
             continue;
         }
-        let sheet = sheet(table);
+        let sheet = sheet(table)?;
         names.push(sheet.name.clone());
-        n_left_out += sheet.write(html, &mut room);
+        n_left_out += sheet.write(html, &mut room)?;
     }
     if n_left_out > 0 {
         let warning = format!("{n_left_out} rows are left out");
@@ -490,34 +495,31 @@ fn write_sheets(html: &mut Html, body: &Element, hidden: &[&str], decoded: &mut 
         decoded.warnings.push(warning);
     }
     decoded.metadata.insert("sheets".to_owned(), names.into());
+    Ok(())
 }
 
-fn sheet(table: &Element) -> Sheet {
-    let mut sheet = Sheet {
-        name: table.attribute("table:name").unwrap_or_default().to_owned(),
-        ..Sheet::default()
-    };
+fn sheet(table: &Element) -> Result<Sheet, Failure> {
+    let mut sheet = Sheet::new(table.attribute("table:name").unwrap_or_default());
     let mut rows = Vec::new();
     add_row_elements(table, &mut rows);
     let (mut number, mut room) = (0_u32, CELLS_MAX);
     for row in rows {
         let repeated = repeats(row, "table:number-rows-repeated");
         let values = values(row, number, &mut sheet.merged);
-        if !values.is_empty() {
-            for copy in 0..repeated.min(REPEATED_MAX) {
-                room = room.saturating_sub(values.len());
-                if room == 0 {
-                    break;
+        let n_rows = if values.is_empty() { 0 } else { repeated };
+        for row in 0..n_rows.min(REPEATED_MAX) {
+            for (column, n_columns, value) in &values {
+                let n_columns = n_columns.min(&REPEATED_MAX);
+                for cell in (0..*n_columns).take(room) {
+                    let (row, column) = (number.saturating_add(row), column.saturating_add(cell));
+                    sheet.put(row, column, value.clone())?;
+                    room -= 1;
                 }
-                sheet.rows.insert(
-                    number.saturating_add(copy),
-                    values.iter().cloned().collect(),
-                );
             }
         }
         number = number.saturating_add(repeated);
     }
-    sheet
+    Ok(sheet)
 }
 
 fn add_row_elements<'a>(parent: &'a Element, rows: &mut Vec<&'a Element>) {
@@ -532,8 +534,8 @@ fn add_row_elements<'a>(parent: &'a Element, rows: &mut Vec<&'a Element>) {
     }
 }
 
-/// The values of a row by column.
-fn values(row: &Element, number: u32, merged: &mut Vec<[(u32, u32); 2]>) -> Vec<(u32, Value)> {
+/// The values of a row: their first column, and in how many columns each is.
+fn values(row: &Element, number: u32, merged: &mut Vec<[(u32, u32); 2]>) -> Vec<(u32, u32, Value)> {
     let mut values = Vec::new();
     let mut column = 0_u32;
     for cell in row.elements() {
@@ -558,9 +560,7 @@ fn values(row: &Element, number: u32, merged: &mut Vec<[(u32, u32); 2]>) -> Vec<
                     .and_then(|link| link.attribute("xlink:href"))
                     .map(str::to_owned),
             };
-            for copy in 0..repeated.min(REPEATED_MAX) {
-                values.push((column.saturating_add(copy), value.clone()));
-            }
+            values.push((column, repeated, value));
         }
         column = column.saturating_add(repeated);
     }

@@ -44,8 +44,8 @@ pub(crate) fn read(
         };
         let of_sheet = package.relations(&relation.target)?;
         names.push(name.to_owned());
-        let sheet = book.sheet(name, &root, &of_sheet);
-        n_left_out += sheet.write(&mut html, &mut room);
+        let sheet = book.sheet(name, &root, &of_sheet)?;
+        n_left_out += sheet.write(&mut html, &mut room)?;
     }
     let decoded = Decoded::new(html.finish()).with("sheets", names);
     let mut decoded = package.with_properties(decoded)?;
@@ -92,11 +92,13 @@ impl Book {
         })
     }
 
-    fn sheet(&self, name: &str, root: &Element, relations: &HashMap<String, Relation>) -> Sheet {
-        let mut sheet = Sheet {
-            name: name.to_owned(),
-            ..Sheet::default()
-        };
+    fn sheet(
+        &self,
+        name: &str,
+        root: &Element,
+        relations: &HashMap<String, Relation>,
+    ) -> Result<Sheet, Failure> {
+        let mut sheet = Sheet::new(name);
         let mut next_row = 0;
         for row in root
             .child("sheetData")
@@ -112,7 +114,7 @@ impl Book {
                 let column = place.map_or(next_column, |(_, column)| column);
                 next_column = column.saturating_add(1);
                 if let Some(value) = self.value(cell) {
-                    sheet.rows.entry(number).or_default().insert(column, value);
+                    sheet.put(number, column, value)?;
                 }
             }
         }
@@ -145,7 +147,7 @@ impl Book {
             })
             .take(MERGED_MAX)
             .collect();
-        sheet
+        Ok(sheet)
     }
 
     /// The value of a cell; `None` if it is empty.

@@ -529,6 +529,29 @@ fn parts_may_be_packed() {
 }
 
 #[test]
+fn sheets_that_repeat_a_text_without_end_stop_at_a_limit() {
+    let text = "tide ".repeat(20_000);
+    let cells = format!(
+        "<table:table-row table:number-rows-repeated=\"1000000000\">\
+         <table:table-cell table:number-columns-repeated=\"1000000000\"><text:p>{text}</text:p>\
+         </table:table-cell></table:table-row>"
+    );
+    let sheet = format!(
+        "<d><office:body><office:spreadsheet><table:table table:name=\"A\">{cells}</table:table>\
+         </office:spreadsheet></office:body></d>"
+    );
+    let failure = decode(&archive(&[("content.xml", &sheet)])).expect_err("too large");
+    assert!(
+        matches!(&failure, Failure::Limit(reason) if reason.contains("a sheet has more than 48 MiB")),
+        "{failure}"
+    );
+    // Short ones are cut off.
+    let short = sheet.replace(&text, "1");
+    let decoded = decode(&archive(&[("content.xml", &short)])).expect("a document");
+    assert!(decoded.html.len() < 8 << 20, "{}", decoded.html.len());
+}
+
+#[test]
 fn other_files_end_with_a_sentence() {
     let check = |bytes: &[u8], expected: &str| {
         let failure = decode(bytes).expect_err("no Office file").to_string();

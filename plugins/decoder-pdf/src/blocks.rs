@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use crate::contents;
 use crate::furniture::PageLines;
 use crate::lines::{Line, Run, is_without_spaces, order};
+use crate::notes;
 use crate::tables::{self, Table};
 
 /// A heading is larger than the text by this factor.
 const HEADING_SIZE: f32 = 1.12;
+/// Text is large, as headings are, if it is larger than the distance of the text's lines by this.
+const LARGE: f32 = 1.1;
 /// Longest heading, in characters.
 const HEADING_CHARACTERS_MAX: usize = 200;
 /// Signs that begin an item of a list.
@@ -22,6 +26,10 @@ pub(crate) enum Block {
     Item(f32, Option<String>, Vec<Run>),
     Code(String),
     Table(Table),
+    /// A footnote: its number or sign, and its text.
+    Note(String, Vec<Run>),
+    /// A table of contents.
+    Contents(Vec<contents::Entry>),
 }
 
 /// Which sizes are text and which are headings, and what the outline calls a heading.
@@ -116,23 +124,34 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
     let mut blocks = Vec::new();
     for column in &page.columns {
         let from = blocks.len();
-        read(column, page, looks, &mut blocks);
+        let n_right = column.iter().filter(|line| line.is_right_to_left).count();
+        match 2 * n_right > column.len() {
+            true => {
+                let mirrored: Vec<Line> = column.iter().map(Line::mirrored).collect();
+                read(&mirrored, page, looks, &mut blocks);
+            }
+            false => read(column, page, looks, &mut blocks),
+        }
         // A sentence may go on in the next column.
-        if from > 0 && blocks.len() > from && continues(&blocks[from - 1], &blocks[from]) {
+        let before = blocks[..from].iter().rposition(|block| !is_note(block));
+        if let Some(before) = before
+            && blocks.len() > from
+            && continues(&blocks[before], &blocks[from])
+        {
             let next = blocks.remove(from);
-            join(&mut blocks[from - 1], next);
+            join(&mut blocks[before], next);
         }
     }
     blocks
 }
 
 fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>) {
-    let column = Column::of(lines);
+    let column = Column::of(lines, page.height, looks.body);
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
-        if let Some((table, n_lines)) = table(rest, page) {
-            blocks.push(Block::Table(table));
+        if let Some((block, n_lines)) = column.set_apart(rest, page) {
+            blocks.push(block);
             at += n_lines;
             continue;
         }
@@ -168,34 +187,55 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
     }
 }
 
-/// The table that begins at the first of these lines, drawn or aligned, and how many lines it
-/// takes.
-fn table(lines: &[Line], page: &PageLines) -> Option<(Table, usize)> {
-    let first = lines.first()?;
-    if let Some(table) = first.table().and_then(|number| page.tables.get(number)) {
-        return Some((table.clone(), 1));
-    }
-    let is_divided = first.pieces.len() > 1;
-    is_divided.then(|| tables::aligned(lines)).flatten()
-}
-
 /// How the lines of a column are set.
 struct Column {
     left: f32,
     right: f32,
     /// The usual distance between lines.
     leading: f32,
+    /// The height of the page, and the size of the document's text.
+    height: f32,
+    body: f32,
 }
 
 impl Column {
-    fn of(lines: &[Line]) -> Self {
+    fn of(lines: &[Line], height: f32, body: f32) -> Self {
         let texts = lines.iter().filter(|line| line.table().is_none());
         let lefts = lines.iter().map(|line| line.area.x0);
         Self {
             left: lefts.fold(f32::INFINITY, f32::min),
             right: texts.map(|line| line.area.x1).fold(0.0, f32::max),
             leading: leading(lines),
+            height,
+            body,
         }
+    }
+
+    /// The table, footnote or table of contents that begins at the first of these lines, and how
+    /// many lines it takes.
+    fn set_apart(&self, lines: &[Line], page: &PageLines) -> Option<(Block, usize)> {
+        let first = lines.first()?;
+        if let Some(table) = first.table().and_then(|number| page.tables.get(number)) {
+            return Some((Block::Table(table.clone()), 1));
+        }
+        if let Some(label) = self.note(first) {
+            let n_lines = notes::n_lines(lines, self.height, self.body);
+            let mut text = without(joined(&lines[..n_lines]), label.chars().count());
+            text.retain(|run| !(run.style.is_raised && run.text.trim().is_empty()));
+            return Some((Block::Note(label, text), n_lines));
+        }
+        if let Some(entries) = contents::entries(lines) {
+            let n_lines = entries.len();
+            return Some((Block::Contents(entries), n_lines));
+        }
+        let is_divided = first.pieces.len() > 1;
+        let (table, n_lines) = is_divided.then(|| tables::aligned(lines)).flatten()?;
+        Some((Block::Table(table), n_lines))
+    }
+
+    /// The number or sign of the footnote that begins at a line.
+    fn note(&self, line: &Line) -> Option<String> {
+        notes::label(line, self.height, self.body)
     }
 
     /// How many of these lines are one paragraph, or one item of a list.
@@ -208,13 +248,20 @@ impl Column {
                 && !self.breaks(&lines[end - 1], line, first, is_item)
                 && marker(line, self.left, Some(&item)).is_none()
                 && (line.pieces.len() < 2 || tables::aligned(&lines[end..]).is_none())
-                && (!is_code(line) || is_code(first));
+                && self.note(line).is_none()
+                && !self.begins_code(&lines[end - 1], line, first);
             if !is_more {
                 break;
             }
             end += 1;
         }
         end
+    }
+
+    /// Whether code begins after a line of a paragraph that began with `first`.
+    fn begins_code(&self, before: &Line, line: &Line, first: &Line) -> bool {
+        let is_set_apart = line.v - before.v > 1.15 * self.leading || ends_sentence(before);
+        is_code(line) && !is_code(first) && is_set_apart
     }
 
     /// Whether a paragraph that began with `first` ends between two lines.
@@ -234,17 +281,19 @@ impl Column {
             return true;
         }
         let indent = line.area.x0 - before.area.x0;
+        // The second line of a heading stands below its first word, its number, or in the middle.
+        let is_large = before.size.min(line.size) > LARGE * self.leading;
         if is_item {
             // Text of the item stands right of its sign.
             return line.area.x0 < first.area.x0 - 0.5 * size;
         }
-        if indent > 0.8 * size
+        let is_indented = indent > 0.8 * size
             && indent < 6.0 * size
             && before.area.x0 <= first.area.x0 + size
             && self.right - before.area.x1 < 3.0 * size
             || indent.abs() > 0.8 * size
-                && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr()
-        {
+                && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr();
+        if is_indented && !is_large {
             return true;
         }
         // The next word would have had room on the line before.
@@ -255,11 +304,8 @@ impl Column {
             .map_or(0, |word| word.chars().count());
         let width = line.area.width() * n_first as f32 / text.chars().count().max(1) as f32;
         let room = self.right - before.area.x1;
-        let has_ended = before
-            .text()
-            .trim_end()
-            .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟']);
-        room > width + 1.5 * size && (has_ended || room > 0.25 * (self.right - before.area.x0))
+        let is_short = room > 0.25 * (self.right - before.area.x0);
+        room > width + 1.5 * size && (ends_sentence(before) || is_short)
     }
 }
 
@@ -276,15 +322,22 @@ fn leading(lines: &[Line]) -> f32 {
     distances.get(distances.len() / 3).copied().unwrap_or(14.0)
 }
 
+/// Whether a line ends as sentences do, or as what introduces code.
+fn ends_sentence(line: &Line) -> bool {
+    let text = line.text();
+    text.trim_end()
+        .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟'])
+}
+
 fn is_code(line: &Line) -> bool {
     line.table().is_none() && line.is_all(|style| style.is_mono)
 }
 
 /// Lines in a font of one width, with their indentation and blank lines.
 fn code(lines: &[Line], leading: f32) -> String {
-    let left = lines
-        .iter()
-        .map(|line| line.area.x0)
+    let pieces = lines.iter().flat_map(|line| &line.pieces);
+    let left = pieces
+        .map(|piece| piece.area.x0)
         .fold(f32::INFINITY, f32::min);
     let mut code = String::new();
     let mut before: Option<&Line> = None;
@@ -397,6 +450,15 @@ pub(crate) fn continues(block: &Block, next: &Block) -> bool {
     let is_open =
         end.is_some_and(|end| end.is_alphanumeric() || matches!(end, ',' | '-' | '\u{2010}'));
     is_open && start.is_some_and(char::is_lowercase)
+}
+
+fn is_note(block: &Block) -> bool {
+    matches!(block, Block::Note(..))
+}
+
+/// The last block of a page that is no footnote.
+pub(crate) fn last_text(blocks: &mut [Block]) -> Option<&mut Block> {
+    blocks.iter_mut().rev().find(|block| !is_note(block))
 }
 
 /// Appends a block that continues another.

@@ -7,12 +7,14 @@
 
 mod blocks;
 mod content;
+mod contents;
 mod fonts;
 mod furniture;
 mod geometry;
 mod lines;
 mod metadata;
 mod names;
+mod notes;
 mod page;
 mod tables;
 mod write;
@@ -166,17 +168,16 @@ fn laid_out(page: &Page, number: u32) -> PageLines {
 /// Takes what is inside of drawn grids out of the text. A piece stands where a table was.
 fn take_tables(rules: &[Area], pieces: &mut Vec<Piece>, page: &mut PageLines) {
     for grid in tables::grids(rules) {
-        let is_inside = |piece: &Piece| {
+        let is_inside = |piece: &&Piece| {
             let (x, y) = (
                 f32::midpoint(piece.area.x0, piece.area.x1),
                 f32::midpoint(piece.area.y0, piece.area.y1),
             );
             piece.table.is_none() && grid.area.has(x, y)
         };
-        let (inside, outside): (Vec<Piece>, Vec<Piece>) =
-            pieces.iter().cloned().partition(is_inside);
+        let inside: Vec<Piece> = pieces.iter().filter(is_inside).cloned().collect();
         if let Some(table) = grid.table(inside) {
-            *pieces = outside;
+            pieces.retain(|piece| !is_inside(&piece));
             pieces.push(Piece {
                 area: grid.area,
                 v: grid.area.y1,
@@ -195,7 +196,7 @@ fn write_pages(html: &mut Html, pages: &[PageLines], looks: &Looks) {
     for page in pages {
         let mut blocks = blocks::of(page, looks);
         if let Some((number, mut written)) = before.take() {
-            if let (Some(last), Some(next)) = (written.last_mut(), blocks.first())
+            if let (Some(last), Some(next)) = (blocks::last_text(&mut written), blocks.first())
                 && blocks::continues(last, next)
             {
                 blocks::join(last, blocks.remove(0));

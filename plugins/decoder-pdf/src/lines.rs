@@ -11,6 +11,9 @@ const PIECE_GAP: f32 = 1.2;
 /// they are.
 const SPACE_GAP: f32 = 0.15;
 const WIDE_SPACE_GAP: f32 = 0.35;
+/// How small a raised piece is, and how far above the line, in sizes of the line.
+const RAISED_SIZE: f32 = 0.8;
+const RAISED_BY: f32 = 0.15;
 /// Fewest lines on each side of a gutter between columns.
 const COLUMN_LINES_MIN: usize = 4;
 /// Deepest nesting of columns in columns.
@@ -47,6 +50,8 @@ pub(crate) struct Line {
     pub(crate) area: Area,
     pub(crate) v: f32,
     pub(crate) size: f32,
+    /// Whether it is read from right to left.
+    pub(crate) is_right_to_left: bool,
 }
 
 impl Piece {
@@ -68,12 +73,30 @@ impl Line {
         }
         let main = pieces.iter().max_by_key(|piece| piece.n_characters());
         let (v, size) = main.map_or((area.y1, 1.0), |piece| (piece.v, piece.size));
+        for piece in &mut pieces {
+            if piece.size < RAISED_SIZE * size && piece.v < v - RAISED_BY * size {
+                piece
+                    .runs
+                    .iter_mut()
+                    .for_each(|run| run.style.is_raised = true);
+            }
+        }
+        let texts = pieces.iter().flat_map(|piece| &piece.runs);
+        let is_right_to_left = is_mostly_right_to_left(texts.map(|run| run.text.as_str()));
         Self {
             pieces,
             area,
             v,
             size,
+            is_right_to_left,
         }
+    }
+
+    /// The line as if the page were seen in a mirror, for what asks where a line begins.
+    pub(crate) fn mirrored(&self) -> Self {
+        let mut line = self.clone();
+        (line.area.x0, line.area.x1) = (-self.area.x1, -self.area.x0);
+        line
     }
 
     pub(crate) fn text(&self) -> String {
@@ -81,17 +104,23 @@ impl Line {
         texts.concat()
     }
 
-    /// The runs of all pieces, with spaces between those that stand apart.
+    /// The runs of all pieces as they are read, with spaces between those that stand apart.
     pub(crate) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        let mut end: Option<f32> = None;
-        for piece in &self.pieces {
-            let is_apart = end.is_some_and(|end| piece.area.x0 - end > SPACE_GAP * piece.size);
+        let mut before: Option<Area> = None;
+        let mut pieces: Vec<&Piece> = self.pieces.iter().collect();
+        if self.is_right_to_left {
+            pieces.reverse();
+        }
+        for piece in pieces {
+            let gap =
+                before.map(|before| (piece.area.x0 - before.x1).max(before.x0 - piece.area.x1));
+            let is_apart = gap.is_some_and(|gap| gap > SPACE_GAP * piece.size);
             if is_apart && let Some(last) = runs.last_mut() {
                 last.text.push(' ');
             }
             runs.extend(piece.runs.iter().cloned());
-            end = Some(piece.area.x1);
+            before = Some(piece.area);
         }
         runs
     }
@@ -266,6 +295,19 @@ fn is_right_to_left(text: &str) -> bool {
     first.is_some_and(|first| matches!(first, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}'))
 }
 
+/// Whether more letters of these texts are written from right to left than the other way.
+pub(crate) fn is_mostly_right_to_left<'a>(texts: impl Iterator<Item = &'a str>) -> bool {
+    let letters = texts.flat_map(str::chars).filter(|c| c.is_alphabetic());
+    let (mut n_right, mut n_left) = (0_usize, 0_usize);
+    for letter in letters {
+        match is_right_to_left(letter.encode_utf8(&mut [0; 4])) {
+            true => n_right += 1,
+            false => n_left += 1,
+        }
+    }
+    n_right > n_left
+}
+
 /// Whether words of this character's script have no spaces between them.
 pub(crate) fn is_without_spaces(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{3FFFF}' | '\u{E00}'..='\u{EFF}')
@@ -352,10 +394,16 @@ fn divide(lines: Vec<Line>, depth: usize, columns: &mut Vec<Vec<Line>>) {
             }
             continue;
         }
+        let n_right = part.iter().filter(|line| line.is_right_to_left).count();
+        let is_right_first = 2 * n_right > part.len();
         let pieces = part.into_iter().flat_map(|line| line.pieces);
         let (left, right): (Vec<Piece>, Vec<Piece>) =
             pieces.partition(|piece| piece.area.x0 < gutter);
-        for side in [left, right] {
+        let sides = match is_right_first {
+            true => [right, left],
+            false => [left, right],
+        };
+        for side in sides {
             divide(self::lines(side), depth + 1, columns);
         }
     }

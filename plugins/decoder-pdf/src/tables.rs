@@ -5,8 +5,9 @@ use crate::lines::{self, Line, Piece, Run, around, order};
 
 /// How far apart lines may be that meet, in points.
 const REACH: f32 = 3.0;
-/// Most rows and columns of a grid.
+/// Most rows and columns of a grid, and most cells. A drawing has more.
 const LINES_MAX: usize = 400;
+const GRID_CELLS_MAX: usize = 20_000;
 /// Fewest rows of a table without lines.
 const ROWS_MIN: usize = 3;
 
@@ -56,7 +57,11 @@ impl Cell {
 }
 
 impl Table {
-    fn of(rows: Vec<Vec<Cell>>) -> Self {
+    fn of(mut rows: Vec<Vec<Cell>>) -> Self {
+        let texts: Vec<String> = rows.iter().flatten().map(Cell::text).collect();
+        if lines::is_mostly_right_to_left(texts.iter().map(String::as_str)) {
+            rows.iter_mut().for_each(|row| row.reverse());
+        }
         let mut table = Self {
             rows,
             has_header: false,
@@ -136,8 +141,12 @@ pub(crate) fn grids(rules: &[Area]) -> Vec<Grid> {
                 .filter(|rule| rule.height() == 0.0)
                 .map(|rule| rule.y0),
         );
-        let is_grid = xs.len() >= 2 && ys.len() >= 2 && (xs.len() - 1) * (ys.len() - 1) >= 2;
-        let is_bounded = xs.len() <= LINES_MAX && ys.len() <= LINES_MAX && area.height() > 8.0;
+        let n_cells = xs.len().saturating_sub(1) * ys.len().saturating_sub(1);
+        let is_grid = xs.len() >= 2 && ys.len() >= 2 && n_cells >= 2;
+        let is_bounded = xs.len() <= LINES_MAX
+            && ys.len() <= LINES_MAX
+            && n_cells <= GRID_CELLS_MAX
+            && area.height() > 8.0;
         (is_grid && is_bounded).then_some(Grid {
             area,
             rules,
@@ -159,6 +168,9 @@ fn places(all: impl Iterator<Item = f32>) -> Vec<f32> {
 impl Grid {
     /// The table of these pieces, which are inside; `None` if it has less than two cells with text.
     pub(crate) fn table(&self, pieces: Vec<Piece>) -> Option<Table> {
+        if pieces.len() < 2 {
+            return None;
+        }
         let (n_columns, n_rows) = (self.xs.len() - 1, self.ys.len() - 1);
         let mut cells: Vec<Vec<Piece>> = vec![Vec::new(); n_columns * n_rows];
         let at = |places: &[f32], place: f32| {

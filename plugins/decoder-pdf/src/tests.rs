@@ -242,9 +242,125 @@ fn headers_and_page_numbers_are_left_out_and_sentences_go_on() {
 }
 
 #[test]
+fn headings_of_two_lines_and_code_within_a_sentence_are_whole() {
+    let content = [
+        line("F2", 16, 72, 720, "7.8 Relations between sources and pack-"),
+        line("F2", 16, 104, 701, "ages of the harbour"),
+        line("F1", 10, 72, 670, &format!("{SENTENCE}.")),
+        line(
+            "F1",
+            10,
+            72,
+            658,
+            &format!("{SENTENCE} and calls the script"),
+        ),
+        line(
+            "F3",
+            10,
+            72,
+            646,
+            "tide --low --and --high --at --noon --of --every --long --day",
+        ),
+        line("F1", 10, 72, 634, "before noon."),
+        line("F1", 10, 72, 622, &format!("{SENTENCE} as in:")),
+        line("F3", 10, 72, 610, "tide --low"),
+    ]
+    .concat();
+    let shown = shown(&content);
+    assert!(
+        shown.starts_with("<h1>7.8 Relations between sources and packages of the harbour</h1>"),
+        "{shown}"
+    );
+    let inline = "calls the script <code>tide --low --and --high --at --noon --of --every --long --day</code> before noon.";
+    assert!(shown.contains(inline), "{shown}");
+    assert!(
+        shown.ends_with("<pre><code>tide --low</code></pre>"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn footnotes_stand_after_the_text_and_are_linked() {
+    let content = [
+        line("F1", 10, 72, 700, "High tide"),
+        line("F1", 6, 112, 704, "1"),
+        line(
+            "F1",
+            10,
+            120,
+            700,
+            "comes twice a day, and low tide comes twice a day as well.",
+        ),
+        line("F1", 5, 72, 153, "1"),
+        line("F1", 8, 78, 150, "Of the moon, and with"),
+        line("F1", 8, 72, 141, "it of the sun."),
+    ]
+    .concat();
+    assert_eq!(
+        shown(&content),
+        "<p>High tide<sup><a href=\"#note-1-1\">1</a></sup> comes twice a day, and low \
+         tide comes twice a day as well.</p>\
+         <section class=\"footnotes\"><p id=\"note-1-1\"><sup>1</sup> Of the moon, and with it of \
+         the sun.</p></section>"
+    );
+}
+
+#[test]
+fn contents_are_a_list_without_leaders_and_numbers_of_pages() {
+    let content = [
+        line("F1", 10, 72, 700, "1 Scope . . . . . . . . . . 3"),
+        line("F1", 10, 84, 688, "1.1 Ships.............iv"),
+        line("F2", 10, 72, 676, "2 Tides"),
+        line("F2", 10, 300, 676, "7"),
+        line("F1", 10, 84, 664, "2.1 Low . . . . . . . . 7"),
+    ]
+    .concat();
+    assert_eq!(
+        shown(&content),
+        "<nav><ul><li>1 Scope<ul><li>1.1 Ships</li></ul></li><li>2 Tides<ul><li>2.1 Low</li></ul>\
+         </li></ul></nav>"
+    );
+}
+
+#[test]
+fn lines_from_right_to_left_begin_on_the_right() {
+    let word = |x: u32, y: u32, text: &str| {
+        let units: String = text
+            .encode_utf16()
+            .map(|unit| format!("{unit:04X}"))
+            .collect();
+        format!("/Span<</ActualText<FEFF{units}>>>BDC BT /F1 10 Tf {x} {y} Td (x) Tj ET EMC\n")
+    };
+    let content = [
+        word(200, 700, "\u{5D2}\u{5D3}"),
+        word(300, 700, "\u{5D0}\u{5D1}"),
+    ]
+    .concat();
+    assert_eq!(shown(&content), "<p>\u{5D0}\u{5D1} \u{5D2}\u{5D3}</p>");
+}
+
+#[test]
+fn drawings_of_many_lines_are_no_tables() {
+    let mut content = String::new();
+    for at in 0..300 {
+        let place = 50.0 + f64::from(at) * 1.6;
+        content += &format!("{place} 50 m {place} 700 l S 50 {place} m 550 {place} l S\n");
+    }
+    content += &line("F1", 10, 100, 300, "A drawing");
+    content += &line("F1", 10, 300, 300, "of a harbour");
+    let shown = shown(&content);
+    assert!(
+        shown.contains("drawing") && !shown.contains("<table"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn links_and_fields_are_where_they_stand() {
     let more = "/Annots[<</Subtype/Link/Rect[70 695 120 712]/A<</S/URI/URI(https://tides.example/)>>>>\
-                <</Subtype/Widget/Rect[72 600 300 620]/FT/Tx/V(Ann)>>]";
+                <</Subtype/Widget/Rect[72 600 300 620]/FT/Tx/V(Ann)>>\
+                <</Subtype/Widget/Rect[72 500 82 510]/FT/Btn/AS/Yes>>\
+                <</Subtype/Widget/Rect[72 400 82 410]/FT/Btn/Ff 65536>>]";
     let content = line("F1", 10, 72, 700, "The tides");
     let decoded = decode(&pdf(&[content.as_bytes()], more));
     let body = body(&decoded);
@@ -252,7 +368,8 @@ fn links_and_fields_are_where_they_stand() {
         body.contains("<a href=\"https://tides.example/\">The tides</a>"),
         "{body}"
     );
-    assert!(body.contains("<p>Ann</p>"), "{body}");
+    assert!(body.contains("<p>Ann</p><p>☑</p>"), "{body}");
+    assert!(!body.contains('☐'), "{body}");
 }
 
 #[test]

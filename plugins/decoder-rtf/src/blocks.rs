@@ -29,8 +29,28 @@ pub(crate) struct Paragraph {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
     Paragraph(Paragraph),
-    /// A row of a table: cells of paragraphs.
-    Row(Vec<Vec<Paragraph>>),
+    /// A row of a table.
+    Row(Vec<Cell>),
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) paragraphs: Vec<Paragraph>,
+    /// Where it ends on the right, in twips; `None` if its row does not say.
+    pub(crate) edge: Option<i32>,
+    /// Whether it is the rest of the cell on its left.
+    pub(crate) is_after: bool,
+    /// Whether it is the rest of the cell above.
+    pub(crate) is_below: bool,
+}
+
+/// A comment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Comment {
+    /// Who wrote it; empty if the document does not say.
+    pub(crate) author: String,
+    pub(crate) runs: Vec<Run>,
 }
 
 /// A document.
@@ -39,6 +59,8 @@ pub(crate) struct Document {
     pub(crate) blocks: Vec<Block>,
     /// Footnotes in order.
     pub(crate) notes: Vec<Vec<Run>>,
+    /// Comments in order, if they are wanted.
+    pub(crate) comments: Vec<Comment>,
     /// What it says about itself, by the names of its control words: `title`, `author`.
     pub(crate) info: BTreeMap<String, String>,
     /// Whether groups are open at its end.

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use trawl_sdk::decoder::Failure;
 
-use crate::blocks::{Block, Document, Paragraph, Run};
+use crate::blocks::{Block, Cell, Comment, Document, Paragraph, Run};
+use crate::options::Options;
 use crate::styles::{Styles, of_code_page};
 use crate::tokens::{Token, Tokens};
 
@@ -36,6 +37,8 @@ enum Destination {
     Label,
     /// What a field does.
     Instruction,
+    /// Who wrote the comment that follows.
+    CommentAuthor,
 }
 
 /// What holds within a group.
@@ -56,6 +59,8 @@ struct Group {
     substitutes: usize,
     /// Whether a footnote ends with it.
     ends_note: bool,
+    /// Whether a comment ends with it.
+    ends_comment: bool,
     /// Whether a field ends with it.
     ends_field: bool,
 }
@@ -78,8 +83,14 @@ struct Reader {
     runs: Vec<Run>,
     label: Option<String>,
     cell: Vec<Paragraph>,
-    row: Vec<Vec<Paragraph>>,
-    /// Text around the footnotes that are open.
+    row: Vec<Cell>,
+    /// The cells of rows as they are defined, without paragraphs, and the one that comes next.
+    defined: Vec<Cell>,
+    next: Cell,
+    options: Options,
+    /// Author of the comment that comes next.
+    author: String,
+    /// Text around the footnotes and comments that are open.
     around: Vec<Vec<Run>>,
     /// Instructions of the fields that are open.
     fields: Vec<String>,
@@ -90,8 +101,11 @@ struct Reader {
 }
 
 /// Reads a document. One that is cut off is read as far as it goes.
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, Failure> {
-    let mut reader = Reader::default();
+pub(crate) fn read(bytes: &[u8], options: Options) -> Result<Document, Failure> {
+    let mut reader = Reader {
+        options,
+        ..Reader::default()
+    };
     reader.group.substitutes = 1;
     for token in Tokens::of(bytes) {
         reader.run(token)?;
@@ -133,7 +147,9 @@ impl Reader {
             }
         }
         let n_bytes = self.text_bytes + self.bytes.len();
-        let n_blocks = self.document.blocks.len() + self.cell.len() + self.document.notes.len();
+        let document = &self.document;
+        let n_notes = document.notes.len() + document.comments.len();
+        let n_blocks = document.blocks.len() + self.cell.len() + n_notes;
         if n_bytes > TEXT_BYTES_MAX || n_blocks > BLOCKS_MAX {
             let mib = TEXT_BYTES_MAX >> 20;
             return Err(Failure::Limit(format!(
@@ -171,6 +187,7 @@ impl Reader {
         }
         let inner = Group {
             ends_note: false,
+            ends_comment: false,
             ends_field: false,
             ..self.group.clone()
         };
@@ -195,7 +212,14 @@ impl Reader {
                     .entry(take(&mut self.key))
                     .or_insert(value);
             }
+            Destination::CommentAuthor => self.author = take(&mut self.name),
             _ => {}
+        }
+        if inner.ends_comment {
+            let around = self.around.pop().unwrap_or_default();
+            let runs = std::mem::replace(&mut self.runs, around);
+            let author = take(&mut self.author).trim().to_owned();
+            self.document.comments.push(Comment { author, runs });
         }
         if inner.ends_note {
             let around = self.around.pop().unwrap_or_default();
@@ -239,7 +263,9 @@ impl Reader {
                 return self.add(run);
             }
             Destination::Skipped | Destination::Fonts | Destination::Info => return,
-            Destination::Style | Destination::InfoValue => &mut self.name,
+            Destination::Style | Destination::InfoValue | Destination::CommentAuthor => {
+                &mut self.name
+            }
             Destination::Label => self.label.get_or_insert_default(),
             Destination::Instruction => match self.fields.last_mut() {
                 Some(field) => field,
@@ -314,6 +340,16 @@ impl Reader {
             "par" | "sect" | "page" | "nestcell" => self.end_paragraph(),
             "cell" => self.end_cell(),
             "row" => self.end_row(),
+            "trowd" => (self.defined, self.next) = (Vec::new(), Cell::default()),
+            "clmrg" => self.next.is_after = true,
+            "clvmrg" => self.next.is_below = true,
+            "cellx" => {
+                self.next.edge = number;
+                let cell = take(&mut self.next);
+                if self.defined.len() < CELLS_MAX {
+                    self.defined.push(cell);
+                }
+            }
             "line" => self.text("\n"),
             "tab" => self.text("\t"),
             _ => match sign(name) {
@@ -359,6 +395,17 @@ impl Reader {
             "footnote" if self.group.destination == Destination::Body && !self.group.ends_note => {
                 self.around.push(take(&mut self.runs));
                 self.group.ends_note = true;
+                return;
+            }
+            "atnauthor" if self.options.comments => {
+                self.name.clear();
+                Destination::CommentAuthor
+            }
+            "annotation"
+                if self.options.comments && self.group.destination == Destination::Body =>
+            {
+                self.around.push(take(&mut self.runs));
+                self.group.ends_comment = true;
                 return;
             }
             _ if is_optional || SKIPPED.contains(&name) => Destination::Skipped,
@@ -415,16 +462,29 @@ impl Reader {
     fn end_cell(&mut self) {
         self.group.is_in_table = true;
         self.end_paragraph();
-        let cell = take(&mut self.cell);
+        let paragraphs = take(&mut self.cell);
         if self.row.len() < CELLS_MAX {
-            self.row.push(cell);
+            self.row.push(Cell {
+                paragraphs,
+                ..Cell::default()
+            });
         }
     }
 
     fn end_row(&mut self) {
         let mut row = take(&mut self.row);
         if !self.cell.is_empty() {
-            row.push(take(&mut self.cell));
+            row.push(Cell {
+                paragraphs: take(&mut self.cell),
+                ..Cell::default()
+            });
+        }
+        // The definition may stand before the cells, after them, or only before the first row.
+        if row.len() == self.defined.len() {
+            for (cell, defined) in row.iter_mut().zip(&self.defined) {
+                cell.edge = defined.edge;
+                (cell.is_after, cell.is_below) = (defined.is_after, defined.is_below);
+            }
         }
         if !row.is_empty() {
             self.document.blocks.push(Block::Row(row));

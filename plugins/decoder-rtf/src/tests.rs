@@ -34,6 +34,33 @@ fn a_document_has_headings_lists_tables_links_and_notes() {
 }
 
 #[test]
+fn cells_span_columns_and_rows() {
+    // Wide by its edge, merged with the cell on its left, merged with the cell above.
+    let decoded = decode(include_str!("../cases/spans.rtf")).expect("a document");
+    assert_eq!(
+        body(&decoded),
+        "<table><tr><td>A</td><td>B</td><td>C</td></tr>\
+         <tr><td colspan=\"2\">wide</td><td>D</td></tr>\
+         <tr><td colspan=\"2\">left</td><td rowspan=\"2\">high</td></tr>\
+         <tr><td>E</td><td>F</td></tr></table><p>High tide.</p>"
+    );
+}
+
+#[test]
+fn comments_are_written_on_request() {
+    let rtf = include_str!("../cases/spans.rtf");
+    let document = testkit::document("application/rtf", rtf);
+    let decoded = document.decode::<Rtf>(json!({"comments": true}));
+    let decoded = decoded.expect("a document");
+    let (_, after) = body(&decoded).split_once("</table>").expect("a table");
+    assert_eq!(
+        after,
+        "<p>High tide.</p><section class=\"comments\"><article><h4>Anna M.</h4>\
+         <p>Which<strong> one</strong>?</p></article></section>"
+    );
+}
+
+#[test]
 fn damaged_and_hostile_files_end_with_a_sentence() {
     let cut = decode("{\\rtf1 a{\\b b").expect("a document");
     assert_eq!(body(&cut), "<p>a<strong>b</strong></p>");

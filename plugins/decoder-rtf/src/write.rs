@@ -2,32 +2,52 @@
 
 use trawl_sdk::decoder::Html;
 
-use crate::blocks::{Block, Paragraph, Run};
+use crate::blocks::{Block, Cell, Comment, Paragraph, Run};
+use crate::tables;
 
-/// Writes blocks; items in a row are a list, and rows a table.
+/// Writes blocks; items that follow each other are a list, and rows a table.
 pub(crate) fn blocks(html: &mut Html, blocks: &[Block]) {
-    let mut open: Option<&'static str> = None;
-    for block in blocks {
-        let around = match block {
-            Block::Row(_) => Some("table"),
-            Block::Paragraph(paragraph) => paragraph.label.as_deref().map(list),
+    let mut rest = blocks;
+    while let Some(first) = rest.first() {
+        let name = list_of(first);
+        let is_row = |block: &&Block| matches!(block, Block::Row(_));
+        let n_more = match (is_row(&first), name) {
+            (true, _) => rest.iter().take_while(is_row).count(),
+            (false, Some(_)) => rest.iter().take_while(|it| list_of(it) == name).count(),
+            (false, None) => 1,
         };
-        if open != around {
-            if open.is_some() {
-                html.close();
-            }
-            if let Some(name) = around {
-                html.open(name);
-            }
-            open = around;
+        let (part, after) = rest.split_at(n_more.max(1));
+        rest = after;
+        let rows: Vec<&[Cell]> = part
+            .iter()
+            .filter_map(|block| match block {
+                Block::Row(cells) => Some(cells.as_slice()),
+                Block::Paragraph(_) => None,
+            })
+            .collect();
+        if !rows.is_empty() {
+            tables::write(html, &rows, &mut cell);
+            continue;
         }
-        match block {
-            Block::Row(cells) => row(html, cells),
-            Block::Paragraph(paragraph) => self::paragraph(html, paragraph),
+        if let Some(name) = name {
+            html.open(name);
+        }
+        for block in part {
+            if let Block::Paragraph(paragraph) = block {
+                self::paragraph(html, paragraph);
+            }
+        }
+        if name.is_some() {
+            html.close();
         }
     }
-    if open.is_some() {
-        html.close();
+}
+
+/// The list that a block is an item of.
+fn list_of(block: &Block) -> Option<&'static str> {
+    match block {
+        Block::Paragraph(paragraph) => paragraph.label.as_deref().map(list),
+        Block::Row(_) => None,
     }
 }
 
@@ -56,19 +76,31 @@ pub(crate) fn notes(html: &mut Html, notes: &[Vec<Run>]) {
     html.close().close();
 }
 
-fn row(html: &mut Html, cells: &[Vec<Paragraph>]) {
-    html.open("tr");
-    for cell in cells {
-        html.open("td");
-        for (index, paragraph) in cell.iter().enumerate() {
-            if index > 0 {
-                html.open("br");
-            }
-            runs(html, &paragraph.runs);
+/// Writes the comments, an article each, if there are any.
+pub(crate) fn comments(html: &mut Html, comments: &[Comment]) {
+    if comments.is_empty() {
+        return;
+    }
+    html.open_with("section", &[("class", "comments")]);
+    for comment in comments {
+        html.open("article");
+        if !comment.author.is_empty() {
+            html.element("h4", &comment.author);
         }
-        html.close();
+        html.open("p");
+        runs(html, &comment.runs);
+        html.close().close();
     }
     html.close();
+}
+
+fn cell(html: &mut Html, cell: &Cell) {
+    for (index, paragraph) in cell.paragraphs.iter().enumerate() {
+        if index > 0 {
+            html.open("br");
+        }
+        runs(html, &paragraph.runs);
+    }
 }
 
 fn paragraph(html: &mut Html, paragraph: &Paragraph) {

@@ -27,8 +27,8 @@ const SETTINGS: [&str; 9] = [
 
 /// Compiler flags: SIMD instructions, which the engine supports, and enough initial memory for a
 /// typical page, because growing memory is a call into the host. Plugins have no source of
-/// randomness: libraries that can do without one compile, and get an error when they ask.
-const FLAGS: &str = r#"["-Ctarget-feature=+simd128", "-Clink-arg=--initial-heap=2097152", "--cfg=getrandom_backend=\"unsupported\""]"#;
+/// randomness: the SDK gives libraries that ask for one the same bytes in every call.
+const FLAGS: &str = r#"["-Ctarget-feature=+simd128", "-Clink-arg=--initial-heap=2097152", "--cfg=getrandom_backend=\"custom\""]"#;
 
 /// A compiled plugin that has not been encoded as a component yet.
 #[derive(Debug)]

@@ -257,6 +257,27 @@ async fn a_pdf_is_a_page_with_its_pages_links_and_tables() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pdf_that_an_empty_password_opens_is_read_and_others_say_why_not() {
+    let (app, site) = world().await;
+    let open = include_bytes!("../../../plugins/decoder-pdf/cases/open.pdf");
+    let url = site.put("/open", "application/pdf", open.to_vec());
+    let request = json!({"url": url, "return_format": "text", "metadata": true});
+    let entry = app.fine(request).await;
+    let text = entry["content"].as_str().unwrap();
+    assert!(text.contains("Low water at three"), "{text}");
+    assert_eq!(entry["metadata"]["encrypted"], true);
+    let secret = include_bytes!("../../../plugins/decoder-pdf/cases/secret.pdf");
+    let url = site.put("/secret", "application/pdf", secret.to_vec());
+    let (_, reason) = app
+        .failure(json!({"url": url, "return_format": "text"}))
+        .await;
+    assert_eq!(
+        reason,
+        "decoder `pdf` cannot open the document: it needs a password"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filters_selectors_and_links_work_on_documents() {
     let (app, site) = world().await;
     let url = site.put("/feed.xml", "application/rss+xml", FEED);

@@ -1,7 +1,7 @@
 //! Documents of every type through the server: some of their pages, and documents within.
 
 use serde_json::{Value, json};
-use trawl_tests::coding::gzip_bomb;
+use trawl_tests::coding::{encoded, gzip_bomb};
 use trawl_tests::{FakeSite, TestApp};
 
 const ZIP: &[u8] = include_bytes!("../../../plugins/decoder-archive/cases/ships.zip");
@@ -173,7 +173,14 @@ async fn hostile_files_end_with_a_sentence_and_cost_nothing() {
     let many = b"From x\n".repeat(20_001);
     let deep = format!("{{\\rtf1 {}", "{".repeat(100_000)).into_bytes();
     let nested = "BEGIN:VEVENT\n".repeat(100_000).into_bytes();
+    let stream = encoded("deflate", &vec![b' '; 80 << 20]);
     let hostile = [
+        (
+            "application/pdf",
+            pdf("[3 0 R]", &stream),
+            "a page has more than 64 MiB",
+        ),
+        ("application/pdf", pdf("[2 0 R]", b""), "it has no pages"),
         (
             "application/gzip",
             gzip_bomb(),
@@ -197,6 +204,21 @@ async fn hostile_files_end_with_a_sentence_and_cost_nothing() {
         .fine(json!({"url": after, "return_format": "text"}))
         .await;
     assert!(entry["content"].as_str().unwrap().contains("Anna"));
+}
+
+/// A PDF without a table of objects whose pages are these, and whose page has this packed content.
+fn pdf(kids: &str, stream: &[u8]) -> Vec<u8> {
+    let mut file = format!(
+        "%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n\
+         2 0 obj<</Type/Pages/Count 1/Kids{kids}>>endobj\n\
+         3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R>>endobj\n\
+         4 0 obj<</Length {}/Filter/FlateDecode>>stream\n",
+        stream.len()
+    )
+    .into_bytes();
+    file.extend(stream);
+    file.extend(b"\nendstream endobj\ntrailer<</Root 1 0 R>>\n");
+    file
 }
 
 /// A ZIP archive with one member that is stored as it is.

@@ -138,7 +138,8 @@ function playground(container, context, described, endpoint) {
     context.keep(address(value));
     programs(sample, endpoint, value);
   }
-  async function run() {
+  /** Sends the request; `more` has parameters that the form does not. */
+  async function run(more = {}) {
     const { value, errors } = made.body();
     wrong.textContent = errors.join("; ");
     if (errors.length > 0) return;
@@ -153,8 +154,9 @@ function playground(container, context, described, endpoint) {
     answer.setAttribute("aria-busy", "true");
     answer.replaceChildren(loading("Waiting for the page…"));
     try {
-      const response = await context.api("POST", endpoint, value, { signal: aborter.signal });
-      if (state.aborter === aborter) show(value, response);
+      const request = { ...value, ...more };
+      const response = await context.api("POST", endpoint, request, { signal: aborter.signal });
+      if (state.aborter === aborter) show(request, response, () => run(more));
     } catch (error) {
       if (state.aborter === aborter) answer.replaceChildren(empty(error.name === "AbortError" ? "Stopped." : error.message));
     } finally {
@@ -165,9 +167,9 @@ function playground(container, context, described, endpoint) {
       }
     }
   }
-  function show(request, response) {
+  function show(request, response, again) {
     if (!response.ok || response.json === undefined) {
-      answer.replaceChildren(failed(failure(response), run));
+      answer.replaceChildren(failed(failure(response), again));
       return;
     }
     const onchoose = (name) => {
@@ -175,7 +177,8 @@ function playground(container, context, described, endpoint) {
       changed();
     };
     const open = (url) => context.open("playground", { e: "/scrape", b: JSON.stringify({ ...ENDPOINTS["/scrape"], url }) });
-    const nodes = answerView({ endpoint, request, response, chosen: state.view }, onchoose, open);
+    const nodes = answerView({ endpoint, request, response, chosen: state.view }, onchoose, open,
+      (pages) => run({ pages: pages === "" ? undefined : pages }));
     answer.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
   }
   const keyed = () => {

@@ -15,6 +15,8 @@ use run::{Mark, Run};
 
 /// Most bytes of a page's content, decompressed.
 const CONTENT_BYTES_MAX: usize = 64 << 20;
+/// Most bytes of all that is run: many pages may share one content.
+const ALL_BYTES_MAX: usize = 512 << 20;
 /// Most glyphs of a page, a page of small print has ten thousand.
 const GLYPHS_MAX: usize = 200_000;
 /// Most operators of a document.
@@ -22,6 +24,8 @@ const OPERATORS_MAX: u64 = 40_000_000;
 /// Deepest nesting of forms and of saved graphics states.
 const FORMS_MAX: usize = 12;
 const STATES_MAX: usize = 256;
+/// The flag of a field that is a button without a value (ISO 32000-2, 12.7.5.2).
+const PUSH_BUTTON: i64 = 1 << 16;
 /// Most links of a page.
 const LINKS_MAX: usize = 5_000;
 
@@ -31,6 +35,8 @@ pub(crate) struct Style {
     pub(crate) is_bold: bool,
     pub(crate) is_italic: bool,
     pub(crate) is_mono: bool,
+    /// Whether it is small and above the line: the number of a footnote, an exponent.
+    pub(crate) is_raised: bool,
 }
 
 /// A glyph. `u` grows along its line, `v` from line to line.
@@ -84,6 +90,8 @@ pub(crate) struct Pages<'a> {
     fonts: HashMap<usize, usize>,
     all_fonts: Vec<Font>,
     n_operators: u64,
+    /// Bytes of content that were run.
+    n_bytes: usize,
 }
 
 impl<'a> Pages<'a> {
@@ -93,6 +101,7 @@ impl<'a> Pages<'a> {
             fonts: HashMap::new(),
             all_fonts: Vec::new(),
             n_operators: 0,
+            n_bytes: 0,
         }
     }
 
@@ -168,12 +177,7 @@ impl<'a> Pages<'a> {
                     }
                 }
                 Ok(b"Widget") => {
-                    let parent = annotation
-                        .get_deref(b"Parent", self.document)
-                        .and_then(Object::as_dict);
-                    let value = annotation.get_deref(b"V", self.document);
-                    let value = value.or_else(|_| parent?.get_deref(b"V", self.document));
-                    let text = value.ok().and_then(|value| decode_text_string(value).ok());
+                    let text = self.field_text(annotation);
                     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
                         let size = (area.height() * 0.7).clamp(1.0, 10.0);
                         run.glyph(
@@ -190,6 +194,35 @@ impl<'a> Pages<'a> {
         }
     }
 
+    /// What a form field holds: its text, the chosen values, or a box that is ticked or not.
+    fn field_text(&self, field: &Dictionary) -> Option<String> {
+        let parent = field.get_deref(b"Parent", self.document);
+        let parent = parent.and_then(Object::as_dict).ok();
+        let get = |key: &[u8]| {
+            let own = field.get_deref(key, self.document).ok();
+            own.or_else(|| parent?.get_deref(key, self.document).ok())
+        };
+        let kind = get(b"FT").and_then(|kind| kind.as_name().ok());
+        if kind.is_some_and(|kind| kind == b"Btn") {
+            let flags = get(b"Ff").and_then(|flags| flags.as_i64().ok());
+            let state = field.get(b"AS").and_then(Object::as_name);
+            let sign = match state.unwrap_or(b"Off") {
+                b"Off" => "☐",
+                _ => "☑",
+            };
+            return (flags.unwrap_or(0) & PUSH_BUTTON == 0).then(|| sign.to_owned());
+        }
+        match get(b"V")? {
+            Object::Array(values) => {
+                let values = values
+                    .iter()
+                    .filter_map(|value| decode_text_string(value).ok());
+                Some(values.collect::<Vec<String>>().join(", "))
+            }
+            value => decode_text_string(value).ok(),
+        }
+    }
+
     fn run(
         &mut self,
         content: &[u8],
@@ -197,6 +230,11 @@ impl<'a> Pages<'a> {
         depth: usize,
         run: &mut Run,
     ) -> Result<(), Failure> {
+        self.n_bytes += content.len();
+        if self.n_bytes > ALL_BYTES_MAX {
+            let reason = format!("its pages have more than {} MiB", ALL_BYTES_MAX >> 20);
+            return Err(Failure::Limit(reason));
+        }
         let document = self.document;
         let mut operators = Operators::of(content);
         let n_marks = run.marks.len();

@@ -211,6 +211,7 @@ impl Run {
             is_bold: font.is_bold,
             is_italic: font.is_italic,
             is_mono: font.is_mono,
+            is_raised: false,
         };
         let em = font.em();
         font.characters(string, |character| {

@@ -186,10 +186,11 @@ fn wall_of_html(signals: &PageSignals<'_>) -> Option<&'static str> {
 }
 
 /// Endings of paths under which sites serve documents that are not HTML.
-const DOCUMENT_ENDINGS: [&str; 38] = [
-    "atom", "avif", "bmp", "csv", "docx", "eml", "epub", "gif", "gz", "heic", "ico", "ics", "jpeg",
-    "jpg", "json", "jsonl", "mbox", "odp", "ods", "odt", "pdf", "png", "pptx", "rss", "rtf", "tar",
-    "tgz", "tif", "tiff", "toml", "tsv", "vcf", "webp", "xlsx", "xml", "yaml", "yml", "zip",
+const DOCUMENT_ENDINGS: [&str; 44] = [
+    "atom", "avif", "bmp", "csv", "docm", "docx", "eml", "epub", "geojson", "gif", "gz", "heic",
+    "heif", "ico", "ics", "jpeg", "jpg", "json", "jsonl", "mbox", "ndjson", "odp", "ods", "odt",
+    "pdf", "png", "pptm", "pptx", "rss", "rtf", "tar", "tgz", "tif", "tiff", "toml", "tsv", "vcf",
+    "webp", "xlsm", "xlsx", "xml", "yaml", "yml", "zip",
 ];
 
 /// Whether a URL looks like one of a document that a decoder reads. It is tried without a browser

@@ -609,3 +609,19 @@ fn names_and_reasons_are_all_different() {
     let reasons: std::collections::HashSet<_> = rules.iter().map(|rule| rule.reason()).collect();
     assert_eq!((names.len(), reasons.len()), (rules.len(), rules.len()));
 }
+
+// Documents.
+
+#[test]
+fn urls_name_documents_by_the_ending_of_their_path() {
+    for (url, expected) in [
+        ("https://tides.example/a/b.PDF?x=1#y", true),
+        ("https://tides.example/table.xlsm", true),
+        ("https://tides.example/b.pdf/", false),
+        ("https://tides.example/?file=b.pdf", false),
+        ("https://tides.example/pdf", false),
+    ] {
+        let url = Url::parse(url).expect("a URL");
+        assert_eq!(names_document(&url), expected, "{url}");
+    }
+}

@@ -1,0 +1,176 @@
+"""Programs of Python that the decoders are compared with, and two that make PDFs.
+
+`peers.py read NAME` reads a JSON line with a `path` at a time and answers each with one: `html` or `text`, `cells` of tables and `links`
+where the program gives them apart, and `seconds` of CPU time; or an `error`. `peers.py make NAME FROM TO` writes a PDF of an HTML file.
+"""
+
+import html
+import json
+import signal
+import sys
+import time
+
+SECONDS_MAX = 300
+
+
+def element(name, text):
+    return f"<{name}>{html.escape(text)}</{name}>"
+
+
+def row(cells):
+    return "<tr>" + "".join(element("td", cell or "") for cell in cells) + "</tr>"
+
+
+def read_pymupdf(path):
+    import pymupdf
+
+    began = time.process_time()
+    with pymupdf.open(path) as document:
+        pages = [page.get_text("xhtml", sort=True) for page in document]
+        links = [link["uri"] for page in document for link in page.get_links() if link.get("uri")]
+        seconds = time.process_time() - began
+        tables = [table.extract() for page in document for table in page.find_tables().tables]
+    cells = [cell for table in tables for line in table for cell in line if cell]
+    return {"html": "".join(pages), "links": links, "cells": cells, "seconds": seconds}
+
+
+def read_pypdf(path):
+    import pypdf
+
+    began = time.process_time()
+    pages = pypdf.PdfReader(path).pages
+    text, links = [], []
+    for page in pages:
+        text.append(page.extract_text())
+        for note in page.get("/Annots") or []:
+            action = note.get_object().get("/A")
+            if action and "/URI" in action.get_object():
+                links.append(str(action.get_object()["/URI"]))
+    return {"text": "\n".join(text), "links": links, "seconds": time.process_time() - began}
+
+
+def read_pdfplumber(path):
+    import pdfplumber
+
+    began = time.process_time()
+    text, links, cells, spent = [], [], [], 0.0
+    with pdfplumber.open(path) as document:
+        for page in document.pages:
+            text.append(page.extract_text() or "")
+            links += [link["uri"] for link in page.hyperlinks if link.get("uri")]
+            before = time.process_time()
+            cells += [cell for table in page.extract_tables() for line in table for cell in line if cell]
+            spent += time.process_time() - before
+            page.close()
+    seconds = time.process_time() - began - spent
+    return {"text": "\n".join(text), "links": links, "cells": cells, "seconds": seconds}
+
+
+def read_markitdown(path):
+    from markdown_it import MarkdownIt
+    from markitdown import MarkItDown
+
+    began = time.process_time()
+    markdown = MarkItDown().convert(path).text_content
+    seconds = time.process_time() - began
+    return {"html": MarkdownIt("commonmark").enable("table").render(markdown), "seconds": seconds}
+
+
+def read_python_docx(path):
+    import docx
+    from docx.table import Table
+
+    began = time.process_time()
+    parts, links = [], []
+    for block in docx.Document(path).iter_inner_content():
+        if isinstance(block, Table):
+            parts.append("<table>" + "".join(row(cell.text for cell in line.cells) for line in block.rows) + "</table>")
+            continue
+        links += [link.url for link in block.hyperlinks if link.url]
+        style = block.style.name if block.style is not None else ""
+        level = style.removeprefix("Heading ")
+        is_heading = style.startswith("Heading ") and level.isdigit()
+        name = f"h{min(int(level), 6)}" if is_heading else "li" if style.startswith("List") else "p"
+        parts.append(element(name, block.text))
+    return {"html": "".join(parts), "links": links, "seconds": time.process_time() - began}
+
+
+def read_openpyxl(path):
+    import openpyxl
+
+    began = time.process_time()
+    book = openpyxl.load_workbook(path, data_only=True)
+    parts, links = [], []
+    for sheet in book.worksheets:
+        parts.append("<table>")
+        for line in sheet.iter_rows():
+            parts.append(row("" if cell.value is None else str(cell.value) for cell in line))
+            links += [cell.hyperlink.target for cell in line if cell.hyperlink and cell.hyperlink.target]
+        parts.append("</table>")
+    return {"html": "".join(parts), "links": links, "seconds": time.process_time() - began}
+
+
+READERS = {
+    "pymupdf": read_pymupdf,
+    "pypdf": read_pypdf,
+    "pdfplumber": read_pdfplumber,
+    "markitdown": read_markitdown,
+    "python-docx": read_python_docx,
+    "openpyxl": read_openpyxl,
+}
+
+
+def make_mupdf(source, target):
+    import pymupdf
+
+    with open(source, encoding="utf-8") as file:
+        story = pymupdf.Story(file.read())
+    writer = pymupdf.DocumentWriter(target)
+    page = pymupdf.paper_rect("a4")
+    more = 1
+    while more:
+        device = writer.begin_page(page)
+        more, _ = story.place(page + (50, 50, -50, -50))
+        story.draw(device)
+        writer.end_page()
+    writer.close()
+
+
+def make_fpdf(source, target):
+    import fpdf
+
+    with open(source, encoding="utf-8") as file:
+        # Its own fonts have no other characters.
+        text = file.read().encode("latin-1", "replace").decode("latin-1")
+    document = fpdf.FPDF()
+    document.add_page()
+    document.set_font("Helvetica", size=11)
+    document.write_html(text)
+    document.output(target)
+
+
+MAKERS = {"mupdf": make_mupdf, "fpdf": make_fpdf}
+
+
+def stop(_signal, _frame):
+    raise TimeoutError(f"it takes more than {SECONDS_MAX} s")
+
+
+def serve(read):
+    answers, sys.stdout = sys.stdout, sys.stderr
+    signal.signal(signal.SIGALRM, stop)
+    for line in sys.stdin:
+        signal.alarm(SECONDS_MAX)
+        try:
+            answer = read(json.loads(line)["path"])
+        except Exception as error:  # whatever a program says of a file is its answer
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        signal.alarm(0)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        MAKERS[sys.argv[2]](sys.argv[3], sys.argv[4])
+    else:
+        serve(READERS[sys.argv[2]])
