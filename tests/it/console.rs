@@ -397,7 +397,7 @@ async fn hostile_pages_take_no_more_time_and_memory_than_others() {
                  return [performance.now() - began < 5_000, table[0].querySelectorAll('td').length];",
             ),
             evaluate(
-                "const frame = document.createElement('iframe'); frame.src = '/console/frame.html'; \
+                "const frame = document.createElement('iframe'); frame.src = '/console/frame/index.html'; \
                  frame.setAttribute('sandbox', 'allow-scripts'); document.body.append(frame); \
                  await new Promise((done) => { frame.onload = done; }); const began = performance.now(); \
                  frame.contentWindow.postMessage({ html: `<style>${'@font-face{'.repeat(100_000)}</style>` }, '*'); \

@@ -71,8 +71,10 @@ async function show() {
   try {
     // What a page does a while after a key press must not change the address of the next one.
     const keep = (parameters) => { if (container.isConnected) context.keep(parameters); };
-    const left = await page.render(container, { ...context, keep, query });
+    const { render } = await page.load();
     // Another page may be shown by now.
+    if (!container.isConnected) return;
+    const left = await render(container, { ...context, keep, query });
     if (typeof left !== "function") return;
     if (container.isConnected) leave = left;
     else left();
@@ -116,7 +118,6 @@ function header() {
     THEMES.map((name) => h("option", { value: name, selected: name === kept }, name)));
   setTheme(kept);
   document.getElementById("header").append(
-    h("a", { class: "brand", href: `#/${first}` }, "Trawl"),
     h("nav", { "aria-label": "Pages" }, links), theme, key,
   );
 }

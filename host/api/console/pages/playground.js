@@ -10,10 +10,6 @@ import { form } from "../form.js";
 import { formats, parameters } from "../schema.js";
 import { copyButton, count, empty, failed, h, loading, tabs } from "../ui.js";
 
-export const title = "Playground";
-/** The page looks after changes of keys by itself: what was typed in stays. */
-export const followsKeys = true;
-
 /** The built-in site that needs no network. */
 const SAMPLE = "http://sample.trawl.test/";
 /** Longest address that holds a request, in characters. */
@@ -175,7 +171,7 @@ function playground(container, context, described, endpoint) {
       changed();
     };
     const open = (url) => context.open("playground", { e: "/scrape", b: JSON.stringify({ ...ENDPOINTS["/scrape"], url }) });
-    const nodes = answerView({ endpoint, request, response, chosen: state.view }, onchoose, open);
+    const nodes = answerView({ endpoint, request, response, chosen: state.view, context, onchoose, open, use: made.set });
     answer.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
   }
   const keyed = () => {
