@@ -1,7 +1,7 @@
 //! Tools that read the OpenAPI document, installed into `target/clients` for the tests of the
 //! interface: validators, generators of clients for Python and TypeScript, and Schemathesis; the
-//! official clients of the Model Context Protocol, and the packages that verify the signatures of
-//! requests.
+//! official clients of the Model Context Protocol, the packages that verify the signatures of
+//! requests, and axe-core, which looks for what keeps people out of the console.
 
 use crate::python::{self, ENVIRONMENT, REQUIREMENTS};
 use crate::workshop::{self, NPM_MANIFESTS, NPM_PACKAGES, Sources, Workshop};
