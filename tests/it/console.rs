@@ -28,6 +28,8 @@ pub(crate) struct Stage {
     pub(crate) site: FakeSite,
     visitor: TestApp,
     browser: WatchedBrowser,
+    /// Runs before the scripts of a page.
+    before_load: String,
 }
 
 impl Stage {
@@ -40,7 +42,15 @@ impl Stage {
             site: FakeSite::start().await,
             visitor: TestApp::of(world).await,
             browser,
+            before_load: RECORDER.to_owned(),
         }
+    }
+
+    /// The same, with a script that runs before those of the console.
+    pub(crate) async fn with_script(script: &str) -> Self {
+        let mut stage = Self::new().await;
+        stage.before_load = format!("{RECORDER}\n{script}");
+        stage
     }
 
     /// Opens the console in a wide window, does these steps, and returns the results of those that
@@ -66,7 +76,7 @@ impl Stage {
             .visitor
             .fine(json!({
                 "url": url, "request": "browser", "return_format": "text", "request_timeout": 90,
-                "evaluate_on_new_document": RECORDER, "automation_scripts": {"*": steps},
+                "evaluate_on_new_document": self.before_load, "automation_scripts": {"*": steps},
                 "viewport": {"width": width, "height": 1000},
             }))
             .await;
@@ -83,7 +93,7 @@ impl Stage {
     }
 
     /// The share of the pixels of a screenshot that are pure green.
-    async fn green(&self, screenshot: &Value) -> f64 {
+    pub(crate) async fn green(&self, screenshot: &Value) -> f64 {
         self.site.put("/shot.png", "image/png", png(screenshot));
         let url = self
             .site
@@ -102,7 +112,7 @@ impl Stage {
     }
 
     /// Steps that add the key and send the request for a URL.
-    fn sent(&self, url: &str) -> Vec<Value> {
+    pub(crate) fn sent(&self, url: &str) -> Vec<Value> {
         vec![
             json!({"Click": "#keys"}),
             json!({"Fill": {"selector": "dialog input[name=key]", "value": self.console.key}}),
@@ -144,7 +154,7 @@ async fn a_page_is_scraped_and_read_in_every_view() {
     let mut steps = stage.sent(&url);
     let wanted = json!({
         "rendered": "High tide", "text": "noon", "source": "<h1>High tide</h1>", "links": "/next", "metadata": "Tides",
-        "cost": "Bytes transferred", "response": "total_cost",
+        "cost": "Bytes transferred", "served": "plain HTTP", "response": "total_cost",
     });
     steps.push(evaluate(&format!(
         "const missing = []; \

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::console::{Stage, evaluate, png, screenshot};
 
 /// A text that would run, if it became markup, and that a spreadsheet would calculate.
-const HOSTILE: &str =
+pub(crate) const HOSTILE: &str =
     "=1+1<img src=x onerror=\"window.wrong.push('ran')\"><script>window.wrong.push('ran')</script>";
 
 /// What the steps share: a button by its label, a tab, the text of the page, and whether any of it
@@ -31,12 +31,12 @@ const TOOLS: &str = "const press = (label) => [...document.querySelectorAll('mai
     const markup = () => document.querySelectorAll('main img, main script, main iframe').length; ";
 
 /// A step with these tools.
-fn step(body: &str) -> Value {
+pub(crate) fn step(body: &str) -> Value {
     evaluate(&format!("{TOOLS} {body}"))
 }
 
 /// A step that signs in with an account's key and the operator's, and opens a page.
-fn signed_in(stage: &Stage, page: &str) -> Value {
+pub(crate) fn signed_in(stage: &Stage, page: &str) -> Value {
     let admin = stage.console.app.unused_admin_key();
     let admin = admin.expect("a first start").expose();
     let key = stage.console.key.as_str();
@@ -47,7 +47,7 @@ fn signed_in(stage: &Stage, page: &str) -> Value {
 }
 
 /// A site of three pages, one of which is missing and one private. Its texts are hostile.
-fn site(stage: &Stage) -> String {
+pub(crate) fn site(stage: &Stage) -> String {
     let title = HOSTILE.replace('<', "&lt;");
     let page = |body: &str| format!("<title>{title}</title><p>{body}</p>");
     stage
