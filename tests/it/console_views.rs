@@ -3,11 +3,12 @@
 //! Without a browser these tests are ignored: see `build.rs`.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::console::{Stage, evaluate};
+use super::console::{Stage, evaluate, png, screenshot};
 use super::console_pages::{HOSTILE, signed_in, site, step};
 
 /// The rules of accessibility that pages are checked against.
@@ -201,5 +202,50 @@ async fn the_first_page_loads_little() {
     assert!((10_000..80_000).contains(&bytes), "{bytes} bytes");
     assert_eq!(results[0][1], json!([]), "files of other pages");
     assert_eq!(results[0][2], 1, "a first paint");
+    stage.close().await;
+}
+
+/// The pictures of README: fields of the sample site in the playground, in both themes. `cargo xtask
+/// pictures` copies them to `docs/pictures`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn pictures_of_the_readme_are_taken() {
+    let stage = Stage::new().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/console");
+    fs::create_dir_all(&folder).expect("a folder");
+    let request = json!({
+        "url": "http://sample.trawl.test/tides", "return_format": ["markdown", "raw"], "metadata": true,
+        "css_extraction_map": {"title": "h1", "rule": "main p", "chapter": "nav a@href"},
+    });
+    let mut pictures = Vec::new();
+    for theme in ["light", "dark"] {
+        let results = stage
+            .visit(vec![
+                signed_in(&stage, "playground"),
+                json!({"Fill": {"selector": "#header select", "value": theme}}),
+                step(&format!(
+                    "location.hash = `#/playground?v=fields&b=${{encodeURIComponent(JSON.stringify({request}))}}`; \
+                     await has('css_extraction_map'); const map = () => document.querySelector('.parameter[data-name=css_extraction_map] textarea'); \
+                     await until(() => map()?.value.includes('chapter')); document.querySelector('form.request .primary').click(); \
+                     const found = () => [...document.querySelectorAll('.field-picked .matches')].map((one) => one.textContent); \
+                     await until(() => found().length === 3 && found().every((text) => text !== '')); \
+                     await new Promise((done) => setTimeout(done, 1000)); return found();"
+                )),
+                screenshot(),
+            ])
+            .await;
+        let found = results[1].as_array().expect("what the selectors find");
+        let finds = |value: &Value| {
+            value
+                .as_str()
+                .is_some_and(|text| !text.starts_with("nothing"))
+        };
+        assert!(found.len() == 3 && found.iter().all(finds), "{found:?}");
+        let picture = png(&results[2]);
+        let file = folder.join(format!("readme-{theme}.png"));
+        fs::write(file, &picture).expect("a file");
+        pictures.push(picture);
+    }
+    assert_ne!(pictures[0], pictures[1], "the themes differ");
     stage.close().await;
 }

@@ -76,6 +76,9 @@ enum Chore {
         /// Build the plugins and run only the tests whose name contains this
         filter: Option<String>,
     },
+    /// Take the pictures of README anew: the playground in both themes, in docs/pictures (needs a
+    /// browser)
+    Pictures,
     /// Attack a running server while another account works
     Siege {
         /// All attacks at once, for an hour or as long as `--minutes` says
@@ -147,6 +150,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Test {
             filter: Some(filter),
         } => checks::tests_named(&filter),
+        Chore::Pictures => checks::pictures(),
         Chore::Siege { long, minutes } => checks::siege(long.then_some(minutes)),
         Chore::Conformance {
             minutes,
@@ -172,6 +176,7 @@ mod tests {
                 .ok()?
                 .chore
             {
+                Chore::Pictures => checks::pictures(),
                 Chore::Siege { long, minutes } => Some((long, minutes)),
                 _ => None,
             }

@@ -84,7 +84,7 @@ function still({ html, hidden, kept, isPicking }) {
 }
 
 /** The page that is shown: its frame, and for picking its elements as they were before. */
-const shown = { frame: null, page: null, elements: [], picked: null };
+const shown = { frame: null, page: null, elements: [], picked: null, marks: {} };
 
 function show(data) {
   const frame = document.createElement("iframe");
@@ -95,14 +95,20 @@ function show(data) {
   document.body.replaceChildren(frame);
   // The same HTML has the same elements, so that a number is one element in both documents.
   const page = data.isPicking === true ? parsed(data.html) : null;
-  Object.assign(shown, { frame, page, elements: page === null ? [] : elementsOf(page), picked: null });
+  Object.assign(shown, { frame, page, elements: page === null ? [] : elementsOf(page), picked: null, marks: {} });
+}
+
+/** Marks elements of the page by their numbers; its script may not be there yet. */
+function mark(marks) {
+  Object.assign(shown.marks, marks);
+  shown.frame.contentWindow.postMessage(marks, "*");
 }
 
 /** Picks an element, and says what it is. */
 function pick(element) {
   if (element === undefined) return;
   shown.picked = element;
-  shown.frame.contentWindow.postMessage({ picked: [shown.elements.indexOf(element)] }, "*");
+  mark({ picked: [shown.elements.indexOf(element)] });
   parent.postMessage({ picked: described(shown.page, element) }, "*");
 }
 
@@ -111,7 +117,7 @@ function look(selectors) {
   const found = selectors.map((selector) => find(shown.page, String(selector)));
   const numbers = new Map(shown.elements.map((element, number) => [element, number]));
   const all = found.flatMap(({ elements = [] }) => elements.slice(0, SHOWN_MAX).map((element) => numbers.get(element)));
-  shown.frame.contentWindow.postMessage({ shown: all.filter((number) => number !== undefined) }, "*");
+  mark({ shown: all.filter((number) => number !== undefined) });
   parent.postMessage({ found: found.map(({ count, values, error }) => ({ count, values, error })) }, "*");
 }
 
@@ -123,6 +129,7 @@ addEventListener("message", ({ source, data }) => {
       pick(shown.picked === null ? dom.body(shown.page) : beside(shown.picked, data.walk));
     }
   } else if (shown.page !== null && source === shown.frame.contentWindow) {
-    pick(shown.elements[data?.picked]);
+    if (data?.isReady === true) shown.frame.contentWindow.postMessage(shown.marks, "*");
+    else pick(shown.elements[data?.picked]);
   }
 });

@@ -42,4 +42,6 @@
       if (first !== undefined) Element.prototype.scrollIntoView.call(first, { block: "nearest" });
     }
   });
+  // What it was told before it was there.
+  parent.postMessage({ isReady: true }, "*");
 })();
