@@ -154,7 +154,7 @@ async fn a_page_is_scraped_and_read_in_every_view() {
     let mut steps = stage.sent(&url);
     let wanted = json!({
         "rendered": "High tide", "text": "noon", "source": "<h1>High tide</h1>", "links": "/next", "metadata": "Tides",
-        "cost": "Bytes transferred", "served": "plain HTTP", "response": "total_cost",
+        "cost": "Bytes transferred", "served": "plugin markdown", "response": "total_cost",
     });
     steps.push(evaluate(&format!(
         "const missing = []; \

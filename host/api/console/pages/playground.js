@@ -19,7 +19,7 @@ const PROGRAM_MAX = 100_000;
 
 /** The endpoints, and what a form holds at first. */
 const ENDPOINTS = {
-  "/scrape": { url: SAMPLE, return_format: ["markdown", "text", "raw"], metadata: true, return_page_links: true },
+  "/scrape": { url: SAMPLE, return_format: ["markdown", "text", "raw"], metadata: true, return_page_links: true, return_timing: true },
   "/screenshot": { url: SAMPLE, full_page: false },
   "/links": { url: SAMPLE, limit: 1 },
   "/map": { url: SAMPLE, limit: 100 },
