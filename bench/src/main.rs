@@ -6,6 +6,7 @@
 
 mod accounts;
 mod api;
+mod console;
 mod contacts;
 mod corpus;
 mod crawl;
@@ -55,7 +56,7 @@ struct Options {
 /// A benchmark: its name on the command line and its entry point.
 type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 14] = [
+const BENCHES: [Bench; 15] = [
     ("parse", |_| parse::run()),
     ("engine", |_| engine::run()),
     ("guests", |_| guests::run()),
@@ -65,6 +66,7 @@ const BENCHES: [Bench; 14] = [
     ("crawl", |options| crawl::run(&options.crawl)),
     ("render", |_| render::run()),
     ("ready", |options| ready::run(&options.ready)),
+    ("console", |_| console::run()),
     ("providers", |_| providers::run()),
     ("unlimited", |_| unlimited::run()),
     ("pipelines", |_| pipelines::run()),
