@@ -525,9 +525,29 @@ async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
                  return [document.documentElement.scrollWidth - innerWidth, colors.backgroundColor, colors.color];",
             ));
             steps.push(screenshot());
+            for view in ["page", "fields", "cost", "served"] {
+                steps.push(json!({"Click": format!(".answer [data-view={view}]")}));
+                steps.push(evaluate(
+                    "await new Promise((done) => setTimeout(done, 500)); scrollTo(0, 0); \
+                     return document.documentElement.scrollWidth - innerWidth;",
+                ));
+                steps.push(screenshot());
+            }
             let results = stage.visit_at(width, steps).await;
             let beyond = results[0][0].as_i64().expect("a number");
             assert!(beyond <= 0, "{theme} {width}: {beyond} pixels too wide");
+            for (view, seen) in ["page", "fields", "cost", "served"]
+                .iter()
+                .zip(results[2..].chunks(2))
+            {
+                let beyond = seen[0].as_i64().expect("a number");
+                assert!(
+                    beyond <= 0,
+                    "{view} {theme} {width}: {beyond} pixels too wide"
+                );
+                let file = folder.join(format!("playground-{view}-{theme}-{width}.png"));
+                fs::write(file, png(&seen[1])).expect("a file");
+            }
             let paper = if theme == "light" {
                 "rgb(255, 255, 255)"
             } else {

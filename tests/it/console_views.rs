@@ -187,6 +187,30 @@ async fn hostile_texts_in_every_answer_stay_texts_in_every_view() {
     stage.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn what_is_open_has_an_address() {
+    let stage = Stage::new().await;
+    let crawl = crawled(&stage).await;
+    let back = "const at = location.hash; location.hash = '#/account'; await has('Reserved'); location.hash = at;";
+    let steps = vec![
+        signed_in(&stage, "operator"),
+        step(&format!(
+            "tab('plugins'); await has('Generation 1'); open('Plugins', 'markdown'); await has('Mean time of a call'); \
+             {back} return [at, await has('Mean time of a call', 'markdown (format)')];"
+        )),
+        step(&format!(
+            "location.hash = '#/crawls?id={crawl}&tab=pages'; await has('3 of 3 pages'); open('Pages of the crawl', '/docs/a'); \
+             await has('The first page.'); {back} return await has('The first page.');"
+        )),
+    ];
+    let results = stage.visit(steps).await;
+    let address = "#/operator?tab=plugins&plugin=format%2Fmarkdown";
+    assert_eq!(results[1], json!([address, []]));
+    assert_eq!(results[2], json!([]), "a page of a crawl");
+    stage.close().await;
+}
+
 /// The sizes that the browser itself has seen until the form is there; what other pages need is
 /// not loaded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

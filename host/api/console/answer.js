@@ -91,7 +91,8 @@ function costView(costs) {
   const sum = h("tr", {}, h("th", { scope: "row" }, "Total"), h("td", { class: "number" }, dollars(total)), h("td"), h("td"));
   const head = h("tr", {}, ["Part", "Cost"].map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "colgroup", colspan: 2 }, "Share"));
   return [
-    h("table", { class: "costs" }, h("thead", {}, head), h("tbody", {}, rows, sum)),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cost by part" },
+      h("table", { class: "costs" }, h("thead", {}, head), h("tbody", {}, rows, sum))),
     total > 0 && h("p", { class: "note" }, `${count(Math.floor(1 / total))} such pages cost a dollar.`),
     vendor && h("p", {}, `Served by ${vendor.provider} on ${vendor.route} after ${vendor.attempts} attempts; it charged ${dollars(vendor.vendor_cost)}.`),
   ];
