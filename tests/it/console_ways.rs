@@ -14,7 +14,7 @@ use super::console_pages::{signed_in, step};
 /// A page whose elements have places of their own in its window; its names are those of methods.
 const BOAT: &str = "<title>Boat</title><style>body { margin: 0 } \
     .at { position: absolute; left: 20px; width: 300px; height: 60px; margin: 0 }</style>\
-    <h1 class='at title' style='top: 20px'>Skiff</h1>\
+    <h1 class='title at' style='top: 20px'>Skiff</h1>\
     <dl style='margin: 0'><dt>Price</dt><dd class=at style='top: 120px'>310 euros</dd></dl>\
     <a class=at data-testid=more style='top: 220px' href=/more>More</a>\
     <form style='margin-top: 400px'><input name=attributes autofocus><input name=children><input name=closest></form>\
@@ -45,7 +45,8 @@ fn picker_opened() -> [Value; 2] {
     [
         json!({"Click": ".answer [data-view=fields]"}),
         pick(
-            "const frame = document.querySelector('iframe.frame'); \
+            "for (const above of document.querySelectorAll('#header, .playground > div')) above.hidden = true; \
+             const frame = document.querySelector('iframe.frame'); \
              frame.style.cssText = 'position: fixed; left: 0; top: 0; width: 700px; height: 700px; z-index: 9'; \
              await until(() => frame.contentWindow.length === 1); await new Promise((done) => setTimeout(done, 1000)); \
              return frame.contentWindow.length;",
