@@ -205,7 +205,9 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
         step(&format!(
             "tab('accounts'); await has('caller'); open('Accounts', 'caller'); \
              const opened = await has('Hosts and failures', '{host}'); open('Usage by host', '{host}'); \
-             return [opened, [...document.querySelectorAll('main li')].map((item) => item.textContent), location.hash];"
+             const cost = [...document.querySelectorAll('main section .facts div')].filter((one) => one.firstChild.textContent === 'Cost'); \
+             return [opened, [...document.querySelectorAll('main li')].map((item) => item.textContent), location.hash, \
+               cost.map((one) => one.lastChild.textContent)];"
         )),
         step(
             "press('Top up'); await until(() => document.querySelector('dialog')); fill('Dollars', '7'); \
@@ -241,6 +243,11 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
     assert!(
         address.starts_with("#/operator?tab=accounts&account=acc_"),
         "{address}"
+    );
+    assert_eq!(
+        results[2][3],
+        json!(["$0.00"]),
+        "what its failed pages cost"
     );
     assert_eq!(results[3], json!([]), "the top-up");
     assert_eq!(results[4], json!([]), "the providers");

@@ -143,6 +143,50 @@ async fn axe_core_finds_nothing_in_any_view_of_an_answer() {
     stage.close().await;
 }
 
+/// What is seen without a key, what opens above a page, and what is opened within it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(
+    any(no_browser, no_clients),
+    ignore = "no axe-core or no Chromium: install chromium-headless-shell, run cargo xtask clients"
+)]
+async fn axe_core_finds_nothing_in_dialogs_and_other_states() {
+    let _by_another_test = trawl_telemetry::start_metrics();
+    let axe = fs::read_to_string(AXE).expect("axe-core");
+    let stage = Stage::with_script(&axe).await;
+    let crawl = crawled(&stage).await;
+    let within = |body: &str| {
+        step(&format!(
+            "{body} const audit = async () => {{ {AUDIT} }}; return await audit();"
+        ))
+    };
+    let mut steps: Vec<Value> = ["playground", "crawls", "account", "operator", "nowhere"]
+        .map(|page| within(&format!("location.hash = '#/{page}'; await until(() => document.querySelector('main h1') && !document.querySelector('main [role=status].state'));")))
+        .into();
+    steps.push(within("document.querySelector('#keys').click();"));
+    steps.push(evaluate(
+        "document.querySelector('dialog').close(); return 'closed';",
+    ));
+    steps.push(signed_in(&stage, "account"));
+    let dialog = "await until(() => document.querySelector('dialog[open]'));";
+    let close = "document.querySelector('dialog').close();";
+    steps.push(within(&format!(
+        "tab('keys'); await has('1 active key.'); press('New key'); {dialog}"
+    )));
+    steps.push(within(&format!("{close} open('Keys', 'tr_'); {dialog}")));
+    steps.push(within(&format!("{close} location.hash = '#/operator?tab=accounts'; await has('1 account.'); open('Accounts', 'caller'); await has('Hosts and failures');")));
+    steps.push(within(&format!("press('Top up'); {dialog}")));
+    steps.push(within(&format!("{close} location.hash = '#/operator?tab=plugins&plugin=format%2Fmarkdown'; await has('Mean time of a call');")));
+    steps.push(within(&format!("location.hash = '#/crawls?id={crawl}&tab=pages&page=1'; await has('The rest of the entry');")));
+    let results = stage.visit(steps).await;
+    let audits = results.iter().filter(|result| result.is_array());
+    let audits: Vec<&Value> = audits.collect();
+    assert_eq!(audits.len(), 12, "{results:?}");
+    for (n, found) in audits.iter().enumerate() {
+        assert_eq!(**found, json!([]), "state {n}");
+    }
+    stage.close().await;
+}
+
 /// Adds a hostile text to nearly every text that the server answers, names of plugins, accounts,
 /// hosts and metrics included.
 fn hostile_answers() -> String {

@@ -193,6 +193,45 @@ async fn hidden_text_and_readability_are_drawn_over_the_page() {
     stage.close().await;
 }
 
+/// An answer of the page as it is now, next to the one of before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn an_answer_is_compared_with_an_earlier_one() {
+    let stage = Stage::new().await;
+    let page =
+        "<title>Tides</title><p>Low water at six.</p><nav>Harbour</nav><p>High water at noon.</p>";
+    let url = stage.site.put("/tides", "text/html", page);
+    let mut steps = stage.sent(&url);
+    steps.push(evaluate(
+        "const field = (name) => document.querySelector(`.parameter[data-name=${name}] textarea, .parameter[data-name=${name}] input`); \
+         field('exclude_selector').value = 'nav'; document.querySelector('form.request .primary').click(); \
+         await until(() => document.querySelector('.answer [data-view=compare]')); \
+         document.querySelector('.answer [data-view=compare]').click(); \
+         const text = (selector) => [...document.querySelectorAll(`.answer ${selector}`)].map((one) => one.textContent); \
+         return [text('li code'), text('.diff del').map((line) => line.trim()).filter((line) => line !== '-'), text('.diff ins')];",
+    ));
+    steps.push(evaluate(
+        "const { diff } = await import(`${location.origin}/console/answer/diff.js`); \
+         const lines = (before, after) => diff(before, after).map(({ kind, text }) => ({ same: ' ', removed: '-', added: '+' }[kind] + text)).join(''); \
+         const long = Array.from({ length: 20_000 }, (_, at) => String(at)); const began = performance.now(); \
+         const all = diff(long, [...long].reverse()); \
+         return [lines(['a', 'b', 'c'], ['a', 'x', 'c']), lines([], ['a']), lines(['a'], ['a']), \
+           all.filter(({ kind }) => kind !== 'added').length, performance.now() - began < 5_000];",
+    ));
+    steps.push(evaluate(
+        "const { chunksView } = await import(`${location.origin}/console/answer/chunks.js`); const box = document.createElement('div'); \
+         box.append(...chunksView(['One two ', 'two three ', '<img src=x>'])); \
+         return [[...box.querySelectorAll('.chunk')].map((one) => one.textContent), [...box.querySelectorAll('mark')].map((one) => one.textContent), \
+           box.querySelectorAll('img').length];",
+    ));
+    let results = stage.visit(steps).await;
+    assert_eq!(results[0], json!([["exclude_selector"], ["- Harbour"], []]));
+    assert_eq!(results[1], json!([" a-b+x c", "+a", " a", 20_000, true]));
+    let chunks = json!([["1One two ", "2two three ", "3<img src=x>"], ["two "], 0]);
+    assert_eq!(results[2], chunks);
+    stage.close().await;
+}
+
 /// Waits until the plugins are of this generation.
 async fn reloaded(stage: &Stage, generation: u64) {
     let deadline = Instant::now() + Duration::from_secs(60);

@@ -65,7 +65,7 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   if (!isKnown) {
-    container.append(failed("This address names no page of the console: choose one above."));
+    container.append(h("h1", {}, "No such page"), failed("This address names no page of the console: choose one above."));
     return;
   }
   try {
@@ -79,7 +79,7 @@ async function show() {
     if (container.isConnected) leave = left;
     else left();
   } catch (error) {
-    container.replaceChildren(failed(`This page cannot be shown: ${error.message}`, show));
+    container.replaceChildren(h("h1", {}, page.title), failed(`This page cannot be shown: ${error.message}`, show));
   }
 }
 
