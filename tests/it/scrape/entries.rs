@@ -134,7 +134,6 @@ async fn the_timing_of_a_page_has_its_steps_in_order() {
         "robots",
         "host_wait",
         "first_byte",
-        "connect",
         "body",
         "queue",
         "parse",
