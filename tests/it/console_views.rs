@@ -273,8 +273,8 @@ async fn the_first_page_loads_little() {
     stage.close().await;
 }
 
-/// The pictures of README: fields of the sample site in the playground, in both themes. `cargo xtask
-/// pictures` copies them to `docs/pictures`.
+/// The pictures of README: fields of the sample site in the playground, in both themes. They are
+/// copied to `docs/pictures` by `cargo xtask pictures`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn pictures_of_the_readme_are_taken() {

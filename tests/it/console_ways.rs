@@ -1,5 +1,5 @@
-//! What people do in the console from beginning to end: a programmer who wants fields of a page, and
-//! a plugin author. The analyst, the owner and the operator are in `console_pages.rs`.
+//! What people do in the console from beginning to end: a programmer who wants fields of a page,
+//! and a plugin author. The analyst, the owner and the operator are in `console_pages.rs`.
 //! Without a browser these tests are ignored: see `build.rs`.
 
 use std::process::Command;
@@ -115,7 +115,7 @@ async fn answered(line: &str, key: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"))
 }
 
-/// The buttons walk through the page as the keyboard does, and a selector that is typed is looked up.
+/// The buttons walk through the page, and a selector that is typed is looked up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn fields_are_picked_without_a_mouse() {
