@@ -6,6 +6,7 @@
 
 mod accounts;
 mod api;
+mod console;
 mod contacts;
 mod corpus;
 mod crawl;
@@ -71,6 +72,7 @@ const BENCHES: [Bench; 15] = [
     ("map", |_| map::run()),
     ("render", |_| render::run()),
     ("ready", |options| ready::run(&options.ready)),
+    ("console", |_| console::run()),
     ("providers", |_| providers::run()),
     ("unlimited", |_| unlimited::run()),
     ("pipelines", |_| pipelines::run()),

@@ -28,6 +28,8 @@ pub(crate) struct Stage {
     pub(crate) site: FakeSite,
     visitor: TestApp,
     browser: WatchedBrowser,
+    /// Runs before the scripts of a page.
+    before_load: String,
 }
 
 impl Stage {
@@ -40,7 +42,15 @@ impl Stage {
             site: FakeSite::start().await,
             visitor: TestApp::of(world).await,
             browser,
+            before_load: RECORDER.to_owned(),
         }
+    }
+
+    /// The same, with a script that runs before those of the console.
+    pub(crate) async fn with_script(script: &str) -> Self {
+        let mut stage = Self::new().await;
+        stage.before_load = format!("{RECORDER}\n{script}");
+        stage
     }
 
     /// Opens the console in a wide window, does these steps, and returns the results of those that
@@ -66,7 +76,7 @@ impl Stage {
             .visitor
             .fine(json!({
                 "url": url, "request": "browser", "return_format": "text", "request_timeout": 90,
-                "evaluate_on_new_document": RECORDER, "automation_scripts": {"*": steps},
+                "evaluate_on_new_document": self.before_load, "automation_scripts": {"*": steps},
                 "viewport": {"width": width, "height": 1000},
             }))
             .await;
@@ -83,7 +93,7 @@ impl Stage {
     }
 
     /// The share of the pixels of a screenshot that are pure green.
-    async fn green(&self, screenshot: &Value) -> f64 {
+    pub(crate) async fn green(&self, screenshot: &Value) -> f64 {
         self.site.put("/shot.png", "image/png", png(screenshot));
         let url = self
             .site
@@ -102,7 +112,7 @@ impl Stage {
     }
 
     /// Steps that add the key and send the request for a URL.
-    fn sent(&self, url: &str) -> Vec<Value> {
+    pub(crate) fn sent(&self, url: &str) -> Vec<Value> {
         vec![
             json!({"Click": "#keys"}),
             json!({"Fill": {"selector": "dialog input[name=key]", "value": self.console.key}}),
@@ -144,7 +154,7 @@ async fn a_page_is_scraped_and_read_in_every_view() {
     let mut steps = stage.sent(&url);
     let wanted = json!({
         "rendered": "High tide", "text": "noon", "source": "<h1>High tide</h1>", "links": "/next", "metadata": "Tides",
-        "cost": "Bytes transferred", "response": "total_cost",
+        "cost": "Bytes transferred", "served": "plugin markdown", "response": "total_cost",
     });
     steps.push(evaluate(&format!(
         "const missing = []; \
@@ -324,8 +334,8 @@ async fn odd_names_and_values_are_taken_as_they_are() {
                 "const { answerView } = await import(`${location.origin}/console/answer.js`); const turned = []; \
                  const json = [{ content: 'x', metadata: { page_count: 3 } }]; \
                  const response = { json, headers: new Headers(), text: '', milliseconds: 1 }; \
-                 const nodes = answerView({ endpoint: '/scrape', request: { pages: '2' }, response }, () => {}, () => {}, \
-                   (pages) => turned.push(pages)); \
+                 const nodes = answerView({ endpoint: '/scrape', request: { pages: '2' }, response, onchoose: () => {}, \
+                   open: () => {}, turn: (pages) => turned.push(pages) }); \
                  document.body.append(...nodes.flat(Infinity).filter(Boolean)); \
                  const select = document.querySelector('[aria-label=\"Page of the document\"]'); const before = select.value; \
                  select.value = '3'; select.dispatchEvent(new Event('change')); \
@@ -417,7 +427,7 @@ async fn hostile_pages_take_no_more_time_and_memory_than_others() {
                  return [performance.now() - began < 5_000, table[0].querySelectorAll('td').length];",
             ),
             evaluate(
-                "const frame = document.createElement('iframe'); frame.src = '/console/frame.html'; \
+                "const frame = document.createElement('iframe'); frame.src = '/console/frame/index.html'; \
                  frame.setAttribute('sandbox', 'allow-scripts'); document.body.append(frame); \
                  await new Promise((done) => { frame.onload = done; }); const began = performance.now(); \
                  frame.contentWindow.postMessage({ html: `<style>${'@font-face{'.repeat(100_000)}</style>` }, '*'); \
@@ -535,9 +545,29 @@ async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
                  return [document.documentElement.scrollWidth - innerWidth, colors.backgroundColor, colors.color];",
             ));
             steps.push(screenshot());
+            for view in ["page", "fields", "cost", "served"] {
+                steps.push(json!({"Click": format!(".answer [data-view={view}]")}));
+                steps.push(evaluate(
+                    "await new Promise((done) => setTimeout(done, 500)); scrollTo(0, 0); \
+                     return document.documentElement.scrollWidth - innerWidth;",
+                ));
+                steps.push(screenshot());
+            }
             let results = stage.visit_at(width, steps).await;
             let beyond = results[0][0].as_i64().expect("a number");
             assert!(beyond <= 0, "{theme} {width}: {beyond} pixels too wide");
+            for (view, seen) in ["page", "fields", "cost", "served"]
+                .iter()
+                .zip(results[2..].chunks(2))
+            {
+                let beyond = seen[0].as_i64().expect("a number");
+                assert!(
+                    beyond <= 0,
+                    "{view} {theme} {width}: {beyond} pixels too wide"
+                );
+                let file = folder.join(format!("playground-{view}-{theme}-{width}.png"));
+                fs::write(file, png(&seen[1])).expect("a file");
+            }
             let paper = if theme == "light" {
                 "rgb(255, 255, 255)"
             } else {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::console::{Stage, evaluate, png, screenshot};
 
 /// A text that would run, if it became markup, and that a spreadsheet would calculate.
-const HOSTILE: &str =
+pub(crate) const HOSTILE: &str =
     "=1+1<img src=x onerror=\"window.wrong.push('ran')\"><script>window.wrong.push('ran')</script>";
 
 /// What the steps share: a button by its label, a tab, the text of the page, and whether any of it
@@ -31,12 +31,12 @@ const TOOLS: &str = "const press = (label) => [...document.querySelectorAll('mai
     const markup = () => document.querySelectorAll('main img, main script, main iframe').length; ";
 
 /// A step with these tools.
-fn step(body: &str) -> Value {
+pub(crate) fn step(body: &str) -> Value {
     evaluate(&format!("{TOOLS} {body}"))
 }
 
 /// A step that signs in with an account's key and the operator's, and opens a page.
-fn signed_in(stage: &Stage, page: &str) -> Value {
+pub(crate) fn signed_in(stage: &Stage, page: &str) -> Value {
     let admin = stage.console.app.unused_admin_key();
     let admin = admin.expect("a first start").expose();
     let key = stage.console.key.as_str();
@@ -47,7 +47,7 @@ fn signed_in(stage: &Stage, page: &str) -> Value {
 }
 
 /// A site of three pages, one of which is missing and one private. Its texts are hostile.
-fn site(stage: &Stage) -> String {
+pub(crate) fn site(stage: &Stage) -> String {
     let title = HOSTILE.replace('<', "&lt;");
     let page = |body: &str| format!("<title>{title}</title><p>{body}</p>");
     stage
@@ -205,7 +205,9 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
         step(&format!(
             "tab('accounts'); await has('caller'); open('Accounts', 'caller'); \
              const opened = await has('Hosts and failures', '{host}'); open('Usage by host', '{host}'); \
-             return [opened, [...document.querySelectorAll('main li')].map((item) => item.textContent), location.hash];"
+             const cost = [...document.querySelectorAll('main section .facts div')].filter((one) => one.firstChild.textContent === 'Cost'); \
+             return [opened, [...document.querySelectorAll('main li')].map((item) => item.textContent), location.hash, \
+               cost.map((one) => one.lastChild.textContent)];"
         )),
         step(
             "press('Top up'); await until(() => document.querySelector('dialog')); fill('Dollars', '7'); \
@@ -241,6 +243,11 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
     assert!(
         address.starts_with("#/operator?tab=accounts&account=acc_"),
         "{address}"
+    );
+    assert_eq!(
+        results[2][3],
+        json!(["$0.00"]),
+        "what its failed pages cost"
     );
     assert_eq!(results[3], json!([]), "the top-up");
     assert_eq!(results[4], json!([]), "the providers");

@@ -15,6 +15,8 @@ mod connection_auth;
 mod connections;
 mod console;
 mod console_pages;
+mod console_views;
+mod console_ways;
 mod crawl;
 mod crawl_kill;
 mod crawl_resume;

@@ -10,7 +10,7 @@ use crate::host::Profile;
 use crate::runner::{self, Report, Selected};
 use crate::stages::Stages;
 use crate::tally::Tally;
-use crate::{browser, fuzzing, host, postgres, siege, skeletons, tidy, workspace};
+use crate::{browser, console, fuzzing, host, postgres, siege, skeletons, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -54,6 +54,17 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
         bail!("no test has `{filter}` in its name");
     }
     close(tally, &failures)
+}
+
+/// The test that takes the pictures of README.
+const TAKES_PICTURES: &str = "pictures_of_the_readme_are_taken";
+
+/// Takes the pictures of README, and puts them where it shows them.
+pub(crate) fn pictures() -> anyhow::Result<()> {
+    browser::ensure();
+    console::forget_pictures()?;
+    tests_named(TAKES_PICTURES)?;
+    console::keep_pictures()
 }
 
 /// Builds, then runs the suite `siege`: its quick form, or all attacks at once for so many minutes.

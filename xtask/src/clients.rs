@@ -1,7 +1,8 @@
 //! Tools that read the OpenAPI document, installed into `target/clients` for the tests of the
 //! interface: validators, generators of clients for Python and TypeScript, and Schemathesis; the
 //! published clients of the interface for Python, JavaScript and Rust, the official clients of the
-//! Model Context Protocol, and the packages that verify the signatures of requests.
+//! Model Context Protocol, the packages that verify the signatures of requests, and axe-core, which
+//! looks for what keeps people out of the console.
 
 use std::time::Duration;
 

@@ -1,17 +1,53 @@
-//! The link that opens the console of a server on this machine, signed in.
+//! The link that opens the console of a server on this machine, signed in, and the pictures of the
+//! console in README.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::workspace;
+use crate::{workshop, workspace};
 
 /// Name of the key in the link: each start replaces it.
 const KEY_NAME: &str = "console";
 /// Where the server listens by default.
 const LISTEN_DEFAULT: &str = "127.0.0.1:8700";
+
+/// The pictures of README, and where a test leaves them and README has them.
+const PICTURES: [&str; 2] = ["light", "dark"];
+const TAKEN: &str = "target/tmp/console";
+const SHOWN: &str = "docs/pictures";
+
+/// Where a test leaves the picture of a theme.
+fn taken(theme: &str) -> PathBuf {
+    let folder = workspace::root().join(TAKEN);
+    folder.join(format!("readme-{theme}.png"))
+}
+
+/// Removes the pictures that an earlier test has left, so that none of them is taken for a new one.
+pub(crate) fn forget_pictures() -> anyhow::Result<()> {
+    for theme in PICTURES {
+        workshop::remove(&taken(theme))?;
+    }
+    Ok(())
+}
+
+/// Copies the pictures that a test has taken to where README shows them.
+///
+/// # Errors
+/// There are none: the test is ignored without a browser.
+pub(crate) fn keep_pictures() -> anyhow::Result<()> {
+    let folder = workspace::root().join(SHOWN);
+    std::fs::create_dir_all(&folder)?;
+    for theme in PICTURES {
+        let to = folder.join(format!("console-{theme}.png"));
+        std::fs::copy(taken(theme), &to)
+            .with_context(|| format!("no picture was taken for `{}`", to.display()))?;
+        eprintln!("pictures: {SHOWN}/console-{theme}.png");
+    }
+    Ok(())
+}
 
 /// Prints the link to the console of the server that is about to start with these arguments. It has
 /// a new key of the first account in `data`. A server without accounts creates one when it starts,

@@ -82,6 +82,9 @@ enum Chore {
         /// Build the plugins and run only the tests whose name contains this
         filter: Option<String>,
     },
+    /// Take the pictures of README anew: the playground in both themes, in docs/pictures (needs a
+    /// browser)
+    Pictures,
     /// Attack a running server while another account works
     Siege {
         /// All attacks at once, for an hour or as long as `--minutes` says
@@ -166,6 +169,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Test {
             filter: Some(filter),
         } => checks::tests_named(&filter),
+        Chore::Pictures => checks::pictures(),
         Chore::Siege { long, minutes } => checks::siege(long.then_some(minutes)),
         Chore::Cluster => cluster::local(),
         Chore::Chaos { minutes, seed } => cluster::chaos(minutes, seed),
@@ -193,6 +197,7 @@ mod tests {
                 .ok()?
                 .chore
             {
+                Chore::Pictures => checks::pictures(),
                 Chore::Siege { long, minutes } => Some((long, minutes)),
                 _ => None,
             }

@@ -1,15 +1,16 @@
 // The answer of an endpoint in views: rendered, as text, as source, in a frame, what it cost.
 
-import { BASE } from "./api.js";
+import { chunksView } from "./answer/chunks.js";
+import { compareView, remember, remembered } from "./answer/compare.js";
+import { pageView } from "./answer/page.js";
+import { pickView } from "./answer/pick.js";
+import { servedView } from "./answer/served.js";
+import { actions, found, isBytes, isChunks, json, long, source, textOf } from "./answer/text.js";
 import { link, markdown } from "./markdown.js";
-import { bytes, copyButton, count, dollars, download, duration, empty, h, percent, table, tabs } from "./ui.js";
+import { count, dollars, duration, empty, h, percent, tabs } from "./ui.js";
 
-/** Longest text that is shown at once, in characters. */
-const TEXT_MAX = 200_000;
 /** Most pages of a document that are listed. */
 const DOCUMENT_PAGES_MAX = 2_000;
-/** Longest HTML that is shown in the frame, in characters. */
-const FRAME_MAX = 5_000_000;
 
 /** Other names of formats. */
 const FORMATS = new Map([["html", "raw"], ["commonmark", "markdown"], ["html2text", "text"]]);
@@ -48,67 +49,12 @@ export function contentsOf(endpoint, request, content) {
   return new Map([[name, content]]);
 }
 
-const isChunks = (piece) => Array.isArray(piece) && typeof piece[0] !== "number";
-const isBytes = (piece) => Array.isArray(piece) && typeof piece[0] === "number";
-
-/** A piece of content as text. */
-function textOf(piece) {
-  if (typeof piece === "string") return piece;
-  if (isChunks(piece)) return piece.map((chunk) => (typeof chunk === "string" ? chunk : JSON.stringify(chunk, null, 2))).join("\n\n");
-  return JSON.stringify(piece, null, 2) ?? "";
-}
-
-/** A text of which the rest is shown when it is asked for. `make(text)` returns its nodes. */
-function long(text, make, most = TEXT_MAX) {
-  if (text.length <= most) return make(text);
-  const box = h("div", {});
-  const rest = h("button", { type: "button", onclick: () => box.replaceChildren(...[make(text)].flat()) }, "Show all");
-  box.append(h("p", { class: "note" }, `The first ${count(most)} of ${count(text.length)} characters. `, rest), ...[make(text.slice(0, most))].flat());
-  return box;
-}
-
-const source = (text) => long(text, (shown) => h("pre", { class: "wrap", tabindex: 0 }, shown));
-
-/** A value as JSON that is read by people. */
-const json = (value) => source(JSON.stringify(value, null, 2));
-
-function actions(text, name, mediaType) {
-  return h("div", { class: "buttons" }, copyButton(() => text),
-    h("button", { type: "button", onclick: () => download(name, mediaType, text) }, "Save"),
-    h("small", {}, `${count(text.length)} characters, ${bytes(new Blob([text]).size)}`));
-}
-
-/** The frame of a page. It is as hostile as the page: see `frame.js`. */
-function frame(html) {
-  if (html.length > FRAME_MAX) return empty(`The page has ${count(html.length)} characters; the frame shows at most ${count(FRAME_MAX)}.`);
-  const shown = h("iframe", {
-    class: "frame", title: "The page", sandbox: "allow-scripts", referrerpolicy: "no-referrer",
-    src: new URL("console/frame.html", BASE).href,
-    onload: () => shown.contentWindow.postMessage({ html }, "*"),
-  });
-  return [h("p", { class: "note" }, "Without scripts and without anything that the page loads."), shown];
-}
-
 /** A screenshot: base64, or byte values. */
 function picture(piece) {
   const alt = "Screenshot of the page";
   if (!isBytes(piece)) return h("img", { class: "screenshot", alt, src: `data:image/png;base64,${textOf(piece)}` });
   const src = URL.createObjectURL(new Blob([new Uint8Array(piece)], { type: "image/png" }));
   return h("img", { class: "screenshot", alt, src, onload: () => URL.revokeObjectURL(src) });
-}
-
-/** Rows with a field that finds some of them. */
-function found(label, columns, rows, onopen) {
-  const { element, set } = table(columns, { label, onopen, nothing: "No row has this text." });
-  set(rows);
-  const said = h("small", { role: "status" }, count(rows.length));
-  const search = h("input", { type: "search", placeholder: "Find", "aria-label": `Find in ${label}`, spellcheck: "false", oninput: () => {
-    const wanted = search.value.toLowerCase();
-    const some = rows.filter((row) => JSON.stringify(row).toLowerCase().includes(wanted));
-    said.textContent = `${count(some.length)} of ${count(rows.length)}`;
-    set(some);
-  } });
-  return h("div", {}, h("div", { class: "find" }, search, said), element);
 }
 
 function linksView(links, open) {
@@ -148,22 +94,11 @@ function costView(costs) {
   const sum = h("tr", {}, h("th", { scope: "row" }, "Total"), h("td", { class: "number" }, dollars(total)), h("td"), h("td"));
   const head = h("tr", {}, ["Part", "Cost"].map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "colgroup", colspan: 2 }, "Share"));
   return [
-    h("table", { class: "costs" }, h("thead", {}, head), h("tbody", {}, rows, sum)),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cost by part" },
+      h("table", { class: "costs" }, h("thead", {}, head), h("tbody", {}, rows, sum))),
     total > 0 && h("p", { class: "note" }, `${count(Math.floor(1 / total))} such pages cost a dollar.`),
     vendor && h("p", {}, `Served by ${vendor.provider} on ${vendor.route} after ${vendor.attempts} attempts; it charged ${dollars(vendor.vendor_cost)}.`),
   ];
-}
-
-function chunksView(chunks) {
-  const columns = [
-    { label: "#", cell: (row) => count(row.at + 1), width: "4rem", isNumber: true },
-    { label: "Characters", cell: (row) => count(row.text.length), width: "6rem", isNumber: true },
-    { label: "Begins with", cell: (row) => row.text.slice(0, 300).replaceAll(/\s+/g, " ") },
-  ];
-  const rows = chunks.map((chunk, at) => ({ at, text: typeof chunk === "string" ? chunk : JSON.stringify(chunk, null, 2) }));
-  const shown = h("div", {});
-  const show = (row) => shown.replaceChildren(h("h3", {}, `Chunk ${count(row.at + 1)}`), source(row.text));
-  return [found("Chunks", columns, rows, show), shown];
 }
 
 /** Ends of the names of files by format. */
@@ -183,7 +118,7 @@ function sourceView(contents) {
 }
 
 /** The views that the contents of a page have. */
-function contentViews(page, contents) {
+function contentViews({ context, request, use }, page, contents) {
   const views = [];
   const add = (name, label, make) => views.push({ name, label, make });
   const of = (name) => contents.get(name);
@@ -192,7 +127,11 @@ function contentViews(page, contents) {
   }
   if (of("text")) add("text", "Text", () => [actions(textOf(of("text")), "page.txt", "text/plain"), source(textOf(of("text")))]);
   if ([...contents.keys()].some((name) => name !== "screenshot" && name !== "empty")) add("source", "Source", () => sourceView(contents));
-  if (of("raw") && !isBytes(of("raw"))) add("page", "Page", () => frame(textOf(of("raw"))));
+  if (of("raw") && !isBytes(of("raw"))) {
+    const html = textOf(of("raw"));
+    add("page", "Page", () => pageView(context, request, page, html));
+    add("fields", "Pick fields", () => pickView(context, request, page, html, use));
+  }
   if (of("screenshot")) add("screenshot", "Screenshot", () => picture(of("screenshot")));
   const chunked = [...contents.values()].find(isChunks);
   if (chunked) add("chunks", `Chunks (${count(chunked.length)})`, () => chunksView(chunked));
@@ -201,8 +140,9 @@ function contentViews(page, contents) {
 
 const DATA = ["json_data", "css_extracted", "extracted", "contacts", "labels"];
 
-function pageViews(endpoint, request, page, open) {
-  const views = contentViews(page, contentsOf(endpoint, request, page.content));
+function pageViews(asked, page, contents) {
+  const { open, response } = asked;
+  const views = contentViews(asked, page, contents);
   if (page.links) views.push({ name: "links", label: `Links (${count(page.links.length)})`, make: () => linksView(page.links, open) });
   if (page.metadata) views.push({ name: "metadata", label: "Metadata", make: () => json(page.metadata) });
   const data = Object.fromEntries(DATA.filter((name) => page[name]).map((name) => [name, page[name]]));
@@ -210,6 +150,7 @@ function pageViews(endpoint, request, page, open) {
   const wire = Object.fromEntries(["headers", "cookies", "redirects"].filter((name) => page[name]).map((name) => [name, page[name]]));
   if (Object.keys(wire).length > 0) views.push({ name: "headers", label: "Headers", make: () => json(wire) });
   if (page.costs) views.push({ name: "cost", label: "Cost", make: () => costView(page.costs) });
+  views.push({ name: "served", label: "Served", make: () => servedView(page, response) });
   return views;
 }
 
@@ -254,35 +195,49 @@ function ignored(response) {
   return h("p", { class: "note" }, `Without effect: ${names}.`, hints && ` Perhaps meant: ${hints}.`);
 }
 
+/** The URLs of a site. */
+function mapAnswer({ response, chosen, onchoose, open }, last) {
+  const lines = Array.isArray(response.json) ? response.json : [];
+  const { start_page: start, ...end } = lines.findLast((line) => line.url === undefined) ?? {};
+  const said = `${count(end.n_urls ?? lines.length)} of ${count(end.n_found ?? lines.length)} URLs in ${duration(response.milliseconds)}, ${dollars(end.total_cost ?? 0)}`;
+  return [h("p", { class: "summary" }, said), tabs("Views of the map", [
+    { name: "links", label: "URLs", make: () => mapView(lines, open) },
+    { name: "sitemaps", label: "Sources", make: () => json({ start_page: start, ...end }) }, last,
+  ], chosen, onchoose)];
+}
+
 /**
- * The views of an answer. `asked` is `{endpoint, request, response, chosen}`: `chosen` is the name of
- * the view to begin with; `onchoose(name)` is told of another, `open(url)` of a URL to look at, and
- * `turn(pages)` of pages of a document.
+ * The views of an answer. `asked` is `{endpoint, request, response, chosen, context, onchoose, open,
+ * turn, use}`: `chosen` is the name of the view to begin with; `onchoose(name)` is told of another,
+ * `open(url)` of a URL to look at, `turn(pages)` of pages of a document, `use(name, value)` of a
+ * parameter for the next request; `context` has `api`.
  */
-export function answerView({ endpoint, request, response, chosen }, onchoose, open, turn) {
+export function answerView(asked) {
+  const { endpoint, request, response, onchoose, turn } = asked;
   const last = { name: "response", label: "Response", make: () => responseView(response) };
-  const box = h("div", {});
-  if (endpoint === "/map") {
-    const lines = Array.isArray(response.json) ? response.json : [];
-    const { start_page: start, ...end } = lines.findLast((line) => line.url === undefined) ?? {};
-    const said = `${count(end.n_urls ?? lines.length)} of ${count(end.n_found ?? lines.length)} URLs in ${duration(response.milliseconds)}, ${dollars(end.total_cost ?? 0)}`;
-    box.append(h("p", { class: "summary" }, said), tabs("Views of the map", [
-      { name: "links", label: "URLs", make: () => mapView(lines, open) },
-      { name: "sitemaps", label: "Sources", make: () => json({ start_page: start, ...end }) }, last,
-    ], chosen, onchoose));
-    return [ignored(response), box];
-  }
+  const heading = h("h2", { class: "hidden-label" }, "Answer");
+  if (endpoint === "/map") return [heading, ignored(response), mapAnswer(asked, last)];
   const pages = pagesOf(endpoint, response.json);
-  if (pages.length === 0) return [empty("The answer has no pages."), responseView(response)];
-  let view = chosen;
+  if (pages.length === 0) return [heading, empty("The answer has no pages."), responseView(response)];
+  const others = remembered();
+  const of = (page) => ({
+    endpoint, request, page, contents: contentsOf(endpoint, request, page.content), took: page.duration_elasped_ms ?? response.milliseconds,
+  });
+  let view = asked.chosen;
+  const box = h("div", {});
   const turner = (page) => (pages.length === 1 && documentPages(page, request, turn)) || "";
-  const show = (page) => box.replaceChildren(summary(page, response), turner(page),
-    tabs("Views of the page", [...pageViews(endpoint, request, page, open), last], view, (name) => {
+  const show = (page) => {
+    const answer = of(page);
+    const compare = others.length > 0 && answer.contents.size > 0 && { name: "compare", label: "Compare", make: () => compareView(answer, others) };
+    const views = [...pageViews(asked, page, answer.contents), compare, last].filter(Boolean);
+    box.replaceChildren(summary(page, response), turner(page), tabs("Views of the page", views, view, (name) => {
       view = name;
       onchoose(name);
     }));
+  };
   const select = h("select", { "aria-label": "Page", onchange: () => show(pages[Number(select.value)]) },
     pages.map((page, at) => h("option", { value: at }, `${at + 1}. ${page.url ?? "page"}`)));
   show(pages[0]);
-  return [ignored(response), pages.length > 1 && h("div", { class: "find" }, select), box];
+  remember(of(pages[0]));
+  return [heading, ignored(response), pages.length > 1 && h("div", { class: "find" }, select), box];
 }

@@ -78,19 +78,21 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   if (!isKnown) {
-    container.append(failed("This address names no page of the console: choose one above."));
+    container.append(h("h1", {}, "No such page"), failed("This address names no page of the console: choose one above."));
     return;
   }
   try {
     // What a page does a while after a key press must not change the address of the next one.
     const keep = (parameters) => { if (container.isConnected) context.keep(parameters); };
-    const left = await page.render(container, { ...context, keep, query });
+    const { render } = await page.load();
     // Another page may be shown by now.
+    if (!container.isConnected) return;
+    const left = await render(container, { ...context, keep, query });
     if (typeof left !== "function") return;
     if (container.isConnected) leave = left;
     else left();
   } catch (error) {
-    container.replaceChildren(failed(`This page cannot be shown: ${error.message}`, show));
+    container.replaceChildren(h("h1", {}, page.title), failed(`This page cannot be shown: ${error.message}`, show));
   }
 }
 
@@ -129,7 +131,6 @@ function header() {
     THEMES.map((name) => h("option", { value: name, selected: name === kept }, name)));
   setTheme(kept);
   document.getElementById("header").append(
-    h("a", { class: "brand", href: `#/${first}` }, "Trawl"),
     h("nav", { "aria-label": "Pages" }, links), theme, key,
   );
 }

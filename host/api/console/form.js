@@ -147,8 +147,9 @@ function isFound(parameter, words) {
  * The form of these parameters with `values` (an object) in it. `onchange()` is called after each
  * change.
  *
- * Returns `{element, body(), search}`: `body()` is `{value, errors}`, the request object and, in
- * sentences, what is wrong; `search` is the field that finds parameters.
+ * Returns `{element, body(), set(name, value), search}`: `body()` is `{value, errors}`, the request
+ * object and, in sentences, what is wrong; `set` gives a parameter another value; `search` is the
+ * field that finds parameters.
  */
 export function form(parameters, values, formats, onchange) {
   const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
@@ -193,7 +194,8 @@ export function form(parameters, values, formats, onchange) {
     }
     return { value, errors };
   };
-  return { element, body, search };
+  const set = (name, value) => rows.find((one) => one.parameter.name === name)?.set(value);
+  return { element, body, set, search };
 }
 
 function row(parameter, value, formats, onchange) {
@@ -210,6 +212,10 @@ function row(parameter, value, formats, onchange) {
   const element = h("div", { class: "parameter", "data-name": parameter.name },
     h("div", { class: "name" }, h("label", { for: id }, parameter.name), parameter.isRequired && h("small", {}, "required"), clear),
     input.element, h("small", { class: "help", id: `${id}-help` }, written(parameter.help), names), wrong);
+  const set = (value) => {
+    input.set(textOf(parameter, value));
+    onchange();
+  };
   const own = () => valueOf(parameter, input.get());
   const isSet = () => input.get().trim() !== "";
   const check = () => {
@@ -223,5 +229,5 @@ function row(parameter, value, formats, onchange) {
     }
   };
   check();
-  return { parameter, element, value: own, isSet, check };
+  return { parameter, element, value: own, set, isSet, check };
 }

@@ -239,5 +239,17 @@ function blocks(lines, base, depth) {
   return nodes;
 }
 
+/** Tells readers of levels without gaps, whatever the document has left out. */
+function outlined(nodes) {
+  const box = h("div", {}, nodes);
+  let before = 2;
+  for (const heading of box.querySelectorAll("h3, h4, h5, h6")) {
+    const level = Math.min(Number(heading.localName.slice(1)), before + 1);
+    if (level !== Number(heading.localName.slice(1))) heading.setAttribute("aria-level", String(level));
+    before = level;
+  }
+  return [...box.childNodes];
+}
+
 /** The nodes of a markdown document. `base` is the URL that its links are relative to. */
-export const markdown = (source, base) => blocks(source.replaceAll("\r\n", "\n").split("\n"), base, 0);
+export const markdown = (source, base) => outlined(blocks(source.replaceAll("\r\n", "\n").split("\n"), base, 0));

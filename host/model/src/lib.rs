@@ -19,6 +19,7 @@ pub mod redact;
 pub mod rights;
 pub mod secret;
 pub mod terms;
+pub mod timing;
 pub mod trace;
 pub mod urls;
 pub mod usage;

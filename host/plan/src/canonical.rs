@@ -49,6 +49,7 @@ mod tests {
             anchors: true,
             headers: true,
             cookies: true,
+            timing: true,
             pages: vec![PageRange { first: 2, last: 3 }],
             decoder_options: BTreeMap::from([("mine".to_owned(), json!({}))]),
             chunking: Some(Chunking {
@@ -99,6 +100,7 @@ mod tests {
             anchors,
             headers,
             cookies,
+            timing,
             pages,
             decoder_options,
             chunking,
@@ -108,7 +110,7 @@ mod tests {
         let n_forms = forms.len();
         forms.sort();
         forms.dedup();
-        assert_eq!((forms.len(), n_forms), (23, 23));
+        assert_eq!((forms.len(), n_forms), (24, 24));
         assert_eq!(usual().canonical(), usual().canonical());
     }
 

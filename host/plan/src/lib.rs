@@ -346,6 +346,8 @@ pub struct OutputPlan {
     pub headers: bool,
     /// `return_cookies`: add the cookies.
     pub cookies: bool,
+    /// `return_timing`: add where the time of the page went.
+    pub timing: bool,
     /// `pages`: the pages of a document to decode, in ascending order, without overlap; empty for
     /// all.
     pub pages: Vec<PageRange>,
@@ -378,6 +380,7 @@ impl OutputPlan {
             anchors: false,
             headers: false,
             cookies: false,
+            timing: false,
             pages: Vec::new(),
             decoder_options: BTreeMap::new(),
             chunking: None,

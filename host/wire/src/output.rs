@@ -59,6 +59,7 @@ pub(crate) fn output_plan(
         anchors: false,
         headers: is_on(request.return_headers),
         cookies: is_on(request.return_cookies),
+        timing: is_on(request.return_timing),
         chunking: chunking_plan(request.chunking_alg, catalog)?,
         pages: filled(request.pages.as_deref()).map_or(Ok(Vec::new()), document_pages::read)?,
         decoder_options: output::decoders(request.decoder_options.unwrap_or_default(), catalog)?,

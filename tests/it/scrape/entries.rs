@@ -119,6 +119,52 @@ async fn parts_are_present_only_on_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_timing_of_a_page_has_its_steps_in_order() {
+    let (app, site) = world().await;
+    let request = json!({
+        "url": site.url("/page"), "request": "http", "return_format": "markdown", "return_timing": true,
+    });
+    let entry = app.fine(request).await;
+    let steps = entry["metadata"]["timing"].as_array().expect("steps");
+    let names: Vec<&str> = steps
+        .iter()
+        .filter_map(|step| step["step"].as_str())
+        .collect();
+    let expected = [
+        "robots",
+        "host_wait",
+        "first_byte",
+        "body",
+        "queue",
+        "parse",
+        "plugin:markdown",
+        "settle",
+    ];
+    for name in expected {
+        assert!(names.contains(&name), "{name} of {names:?}");
+    }
+    assert_eq!(names.last(), Some(&"settle"));
+    let starts: Vec<f64> = steps
+        .iter()
+        .filter_map(|step| step["start_ms"].as_f64())
+        .collect();
+    assert!(
+        starts.len() == steps.len() && starts.is_sorted(),
+        "{steps:?}"
+    );
+    let longest = steps
+        .iter()
+        .filter_map(|step| step["ms"].as_f64())
+        .fold(0.0, f64::max);
+    assert!(longest > 0.0 && longest < 60_000.0, "{steps:?}");
+    let failed = json!({"url": site.url("/nowhere"), "request": "http", "return_timing": true});
+    let failed = app.post("/scrape", &[], &failed).await.json();
+    assert!(failed[0]["metadata"]["timing"].is_array(), "{failed}");
+    let plain = json!({"url": site.url("/page"), "request": "http", "return_format": "text"});
+    assert_eq!(app.fine(plain).await["metadata"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_content_hash_changes_with_the_content_alone() {
     let (app, site) = world().await;
     let hash = async |html: &str, format: &str| {

@@ -78,7 +78,7 @@ export function show(container, context) {
   const preview = h("div", { class: "preview", "aria-live": "polite" },
     empty("See what the crawl would fetch before it begins: the links of the seed, or the map of the whole site."));
   const fill = (nodes) => preview.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
-  const text = h("pre", { class: "wrap", tabindex: 0, "aria-label": "The request" });
+  const text = h("pre", { class: "wrap", tabindex: 0, role: "region", "aria-label": "The request" });
   const write = () => {
     try {
       text.textContent = JSON.stringify({ ...request(), run_in_background: true }, null, 2);

@@ -44,6 +44,7 @@ export function pagesView(context, id) {
   const said = h("p", { class: "note", role: "status" });
   const one = h("section", { "aria-label": "The page", class: "one" });
   const open = (page) => view(one, async () => {
+    context.keep({ id, tab: "pages", page: page.seq });
     const path = `/crawl/${encodeURIComponent(id)}/pages`;
     const [entry] = await read(context, withQuery(path, { cursor: page.seq - 1, limit: 1, follow: false }));
     if (entry === undefined) throw new Error("the page is no longer stored");
@@ -66,6 +67,9 @@ export function pagesView(context, id) {
   };
   search.input.addEventListener("input", settled(draw));
   which.input.addEventListener("input", draw);
+  // The address names the page that is open.
+  const named = Number(context.query.get("page") ?? 0);
+  if (named > 0) open({ seq: named });
   return {
     element: h("div", {}, h("div", { class: "fields" }, search.element, which.element), said, rows.element, one),
     open,

@@ -54,10 +54,17 @@ export function pluginsView(context, onleave) {
   const one = h("section", { "aria-label": "The plugin" });
   const search = field({ label: "Search", type: "search" });
   let [plugins, opened, said] = [[], null, ""];
+  // The address names the plugin that is open.
+  let named = context.query.get("plugin");
   const rows = table(COLUMNS, { label: "Plugins", height: 480, nothing: "No such plugins.", onopen: (plugin) => {
-    opened = plugin;
-    one.replaceChildren(...shownPlugin(plugin));
+    show(plugin);
   } });
+  const address = (plugin) => `${plugin.kind}/${plugin.name}`;
+  function show(plugin) {
+    [opened, named] = [plugin, null];
+    one.replaceChildren(...shownPlugin(plugin));
+    context.keep({ tab: "plugins", plugin: address(plugin) });
+  }
   const draw = () => {
     const wanted = search.input.value.trim().toLowerCase();
     rows.set(plugins.filter((plugin) => `${plugin.kind} ${plugin.name} ${plugin.plugin}`.toLowerCase().includes(wanted)));
@@ -77,6 +84,8 @@ export function pluginsView(context, onleave) {
         error ? failed(`The last reload failed (${time(error.time)}), so the plugins before it stay: ${error.reason}`) : "",
       );
       said = text;
+      const wanted = named === null ? undefined : plugins.find((plugin) => address(plugin) === named);
+      if (wanted !== undefined) show(wanted);
       const now = opened && plugins.find((plugin) => same(plugin, opened));
       // Drawn anew only if it changed: a person may be reading it.
       if (now && JSON.stringify(now) !== JSON.stringify(opened)) {

@@ -64,8 +64,15 @@ export function providersView(context) {
   const again = view(body, () => read(context, "/providers"), ({ providers }) => {
     const one = h("section", { "aria-live": "polite" });
     const rows = table(COLUMNS, { label: "Providers", height: 420, nothing: "No provider is configured.",
-      onopen: (provider) => one.replaceChildren(...shownProvider(provider)) });
+      onopen: (provider) => show(provider) });
+    // The address names the provider that is open.
+    const show = (provider) => {
+      one.replaceChildren(...shownProvider(provider));
+      context.keep({ tab: "providers", provider: provider.name });
+    };
     rows.set(providers);
+    const named = providers.find((provider) => provider.name === context.query.get("provider"));
+    if (named !== undefined) show(named);
     return [h("p", { class: "note" }, "Since the server started. Open one to see its failures by class."), rows.element, one];
   });
   return [h("div", { class: "buttons" }, h("button", { type: "button", onclick: again }, "Read again")), body];

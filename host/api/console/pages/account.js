@@ -10,11 +10,9 @@ import { spending } from "../account/spending.js";
 import { statementView } from "../account/statement.js";
 import { webhooksView } from "../account/webhooks.js";
 
-export const title = "Account";
-
 export function render(container, context) {
   if (context.key() === "") {
-    container.append(needsKey(context, "An account is shown to those who have a key of it."));
+    container.append(h("h1", {}, "Account"), needsKey(context, "An account is shown to those who have a key of it."));
     return;
   }
   const views = [

@@ -10,11 +10,9 @@ import { overview } from "../operator/overview.js";
 import { pluginsView } from "../operator/plugins.js";
 import { providersView } from "../operator/providers.js";
 
-export const title = "Operator";
-
 export function render(container, context) {
   if (context.admin() === "") {
-    container.append(needsKey(context, "This page is for the server's operator: give this tab the operator's key."));
+    container.append(h("h1", {}, "Operator"), needsKey(context, "This page is for the server's operator: give this tab the operator's key."));
     return undefined;
   }
   const stops = [];

@@ -10,10 +10,6 @@ import { form } from "../form.js";
 import { formats, parameters } from "../schema.js";
 import { copyButton, count, empty, failed, h, loading, tabs } from "../ui.js";
 
-export const title = "Playground";
-/** The page looks after changes of keys by itself: what was typed in stays. */
-export const followsKeys = true;
-
 /** The built-in site that needs no network. */
 const SAMPLE = "http://sample.trawl.test/";
 /** Longest address that holds a request, in characters. */
@@ -23,7 +19,7 @@ const PROGRAM_MAX = 100_000;
 
 /** The endpoints, and what a form holds at first. */
 const ENDPOINTS = {
-  "/scrape": { url: SAMPLE, return_format: ["markdown", "text", "raw"], metadata: true, return_page_links: true },
+  "/scrape": { url: SAMPLE, return_format: ["markdown", "text", "raw"], metadata: true, return_page_links: true, return_timing: true },
   "/screenshot": { url: SAMPLE, full_page: false },
   "/links": { url: SAMPLE, limit: 1 },
   "/map": { url: SAMPLE, limit: 100 },
@@ -177,8 +173,8 @@ function playground(container, context, described, endpoint) {
       changed();
     };
     const open = (url) => context.open("playground", { e: "/scrape", b: JSON.stringify({ ...ENDPOINTS["/scrape"], url }) });
-    const nodes = answerView({ endpoint, request, response, chosen: state.view }, onchoose, open,
-      (pages) => run({ pages: pages === "" ? undefined : pages }));
+    const turn = (pages) => run({ pages: pages === "" ? undefined : pages });
+    const nodes = answerView({ endpoint, request, response, chosen: state.view, context, onchoose, open, turn, use: made.set });
     answer.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
   }
   const keyed = () => {

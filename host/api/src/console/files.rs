@@ -3,7 +3,7 @@
 /// The first document, which loads the others.
 pub(super) const INDEX: &str = "index.html";
 /// The document that shows a page of others.
-pub(super) const FRAME: &str = "frame.html";
+pub(super) const FRAME: &str = "frame/index.html";
 
 /// A file below `host/api/console`.
 #[derive(Debug)]
@@ -33,6 +33,13 @@ pub(super) const FILES: &[File] = files![
     "account/statement.js",
     "account/webhooks.js",
     "answer.js",
+    "answer/chunks.js",
+    "answer/compare.js",
+    "answer/diff.js",
+    "answer/page.js",
+    "answer/pick.js",
+    "answer/served.js",
+    "answer/text.js",
     "api.js",
     "app.js",
     "code.js",
@@ -48,8 +55,12 @@ pub(super) const FILES: &[File] = files![
     "crawls/tree.js",
     "crawls/zip.js",
     "form.js",
-    "frame.html",
-    "frame.js",
+    "frame/dom.js",
+    "frame/frame.js",
+    "frame/index.html",
+    "frame/inside.js",
+    "frame/marks.js",
+    "frame/selectors.js",
     "icon.svg",
     "index.html",
     "markdown.js",

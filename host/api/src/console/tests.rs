@@ -12,6 +12,10 @@ use super::{FRAME_POLICY, POLICY};
 
 /// Most bytes of all files, compressed.
 const COMPRESSED_BYTES_MAX: usize = 250_000;
+/// Most bytes of the files of the first page, compressed: what a slow line needs a second for.
+const FIRST_BYTES_MAX: usize = 60_000;
+/// The module of the first page.
+const FIRST_PAGE: &str = "pages/playground.js";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("console")
@@ -126,13 +130,57 @@ fn no_file_needs_more_than_the_policy_allows() {
     }
 }
 
+/// The size of a file as it is sent.
+fn compressed_bytes(text: &str) -> usize {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes()).expect("memory");
+    encoder.finish().expect("memory").len()
+}
+
 #[test]
 fn the_files_are_small() {
-    let compressed = FILES.iter().map(|file| {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(file.text.as_bytes()).expect("memory");
-        encoder.finish().expect("memory").len()
-    });
+    let compressed = FILES.iter().map(|file| compressed_bytes(file.text));
     let bytes: usize = compressed.sum();
     assert!(bytes < COMPRESSED_BYTES_MAX, "{bytes} bytes");
+}
+
+/// The file at a path.
+fn text_of(path: &str) -> &'static str {
+    let file = FILES.iter().find(|file| file.path == path);
+    file.expect("a file").text
+}
+
+/// Adds a module and those that are loaded with it, because it imports them at its beginning.
+fn add_loaded(path: &str, loaded: &mut BTreeSet<String>) {
+    if !loaded.insert(path.to_owned()) {
+        return;
+    }
+    for before in ["from \"", "import \""] {
+        for name in quoted_after(text_of(path), before) {
+            add_loaded(&resolved(path, name), loaded);
+        }
+    }
+}
+
+#[test]
+fn the_first_page_is_asked_for_at_once_and_is_small() {
+    let index = text_of(INDEX);
+    let mut loaded = BTreeSet::new();
+    add_loaded("app.js", &mut loaded);
+    add_loaded(FIRST_PAGE, &mut loaded);
+    let written = |before| quoted_after(index, before).map(|name| name.replace("console/", ""));
+    let asked: BTreeSet<String> = written("<link rel=\"modulepreload\" href=\"")
+        .chain(written("<script type=\"module\" src=\""))
+        .collect();
+    assert_eq!(asked, loaded, "the modules that the first document names");
+    let styles: Vec<String> = written("<link rel=\"stylesheet\" href=\"").collect();
+    assert_eq!(styles, ["console.css", "views.css"]);
+    let all = loaded.iter().chain(&styles).map(|path| text_of(path));
+    let bytes: usize = all.chain([index]).map(compressed_bytes).sum();
+    assert!(bytes < FIRST_BYTES_MAX, "{bytes} bytes");
+    let others = ["crawls/", "account/", "operator/"];
+    let early = loaded
+        .iter()
+        .find(|path| others.iter().any(|folder| path.starts_with(folder)));
+    assert_eq!(early, None, "a view of another page");
 }

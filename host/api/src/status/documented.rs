@@ -198,8 +198,8 @@ struct Plugin {
     failures: u64,
     /// Calls in which it misbehaved.
     traps: u64,
-    /// Total time of all calls in milliseconds.
-    busy_ms: u64,
+    /// Total time of all calls in milliseconds, with a fraction.
+    busy_ms: f64,
     /// Highest memory peak of a call in bytes.
     memory_peak_bytes: u64,
 }

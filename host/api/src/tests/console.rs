@@ -40,7 +40,7 @@ async fn files_have_their_type_their_policy_and_a_validator() {
         ),
         ("/console/console.css", "text/css; charset=utf-8"),
         ("/console/icon.svg", "image/svg+xml"),
-        ("/console/frame.html", "text/html; charset=utf-8"),
+        ("/console/frame/index.html", "text/html; charset=utf-8"),
     ] {
         let first = server.get_from(path, PEER, &[]).await;
         assert_eq!(first.status, 200, "{path}");
@@ -50,7 +50,7 @@ async fn files_have_their_type_their_policy_and_a_validator() {
         assert_eq!(first.header("set-cookie"), "");
         let policy = first.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
-        let is_frame = path.ends_with("frame.html");
+        let is_frame = path.ends_with("frame/index.html");
         assert_eq!(policy.ends_with("sandbox allow-scripts"), is_frame);
         let known = [("if-none-match", first.header("etag"))];
         let again = server.get_from(path, PEER, &known).await;

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use url::Url;
 
 use trawl_document::{Document, HeadStatements, ParseError, ParseLimits};
-use trawl_model::{Cause, Discovered, MediaKind, PageFailure};
+use trawl_model::{Cause, Discovered, MediaKind, PageFailure, timing};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{PageView, Registry};
 
@@ -67,7 +67,7 @@ pub fn run(
     plan: &OutputPlan,
     deadline: Instant,
 ) -> (Outputs, CpuTime) {
-    let started = cpu::thread_time();
+    let (started, began) = (cpu::thread_time(), Instant::now());
     let mut source = PageText::new(input);
     let statements = source.statements(&input.url, plan);
     source.decode(registry, &input.url, plan);
@@ -75,6 +75,7 @@ pub fn run(
     let document = source.parse(input, plan, deadline);
     let parsed = document.and_then(|it| Ok((it, source.xml(input, plan, deadline)?)));
     let parse = cpu::thread_time().saturating_sub(started);
+    timing::note("parse", began);
     let made = match parsed {
         Ok(documents) => make(registry, input, plan, documents, source),
         Err(failure) => Outputs::failed(failure),

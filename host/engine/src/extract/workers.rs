@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trawl_model::{Cause, PageFailure};
+use trawl_model::{Cause, PageFailure, timing};
 use trawl_plan::{AnalystChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Registry};
 
@@ -187,9 +187,16 @@ impl Workers {
         deadline: Instant,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PageFailure> {
-        let span = tracing::Span::current();
+        let (span, timeline) = (tracing::Span::current(), timing::current());
+        let asked = Instant::now();
+        let job = move || {
+            timing::timed_here(timeline, || {
+                timing::note("queue", asked);
+                span.in_scope(job)
+            })
+        };
         self.pool
-            .run(owner, deadline, move || span.in_scope(job))
+            .run(owner, deadline, job)
             .await
             .map_err(failure_of)
     }

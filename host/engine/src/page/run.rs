@@ -10,7 +10,8 @@ use trawl_billing::Tariff;
 use trawl_document::HeadStatements;
 use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
+use trawl_model::timing::{Timeline, timed};
+use trawl_model::{Cause, Nanodollars, PageFailure, Usage, timing};
 use trawl_net::egress::{on_behalf_of, traced};
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
@@ -27,6 +28,9 @@ use crate::routing::{Admission, FailedBy, NotServed, Served, VisitContext};
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
 const TRANSFORM_CPU: Duration = Duration::from_secs(1);
 
+/// The name of the steps of a page in its metadata, with `return_timing`.
+const TIMING: &str = "timing";
+
 /// Decision D102: Unlimited pages use the caller's own keys only.
 fn may_pool(tariff: &Tariff) -> bool {
     matches!(tariff, Tariff::PayAsYouGo(_))
@@ -37,7 +41,22 @@ pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> Page
     let admission = Arc::new(run.admission(plan));
     let produced = produce_paid(run, paid_by, plan, &admission, || true);
     let (page_budget, produced) = produced.await;
-    settle(page_budget, produced).await
+    let began = Instant::now();
+    let mut outcome = settle(page_budget, produced).await;
+    if plan.output.timing {
+        note_settled(&mut outcome, began.elapsed());
+    }
+    outcome
+}
+
+/// Adds the last step to the timing of a page: what came before it is the page's own time.
+fn note_settled(outcome: &mut PageOutcome, took: Duration) {
+    let start = outcome.elapsed.unwrap_or_default();
+    let metadata = outcome.fields.metadata.as_mut();
+    let steps = metadata.and_then(|metadata| metadata.get_mut(TIMING)?.as_array_mut());
+    if let Some(steps) = steps {
+        steps.push(timing::entry("settle", start, took));
+    }
 }
 
 /// [`produce`] with a budget of its own. A page that could not be paid because of other pages in
@@ -135,11 +154,17 @@ pub async fn produce(
     };
     let host = plan.url.host_str().unwrap_or_default();
     let span = tracing::debug_span!("page", host, status = Empty, error = Empty);
+    let timeline = plan.output.timing.then(Timeline::begin);
     let produced = visit.produce().instrument(span.clone());
-    let produced = on_behalf_of(&run.owner, traced(run.trace, produced)).await;
+    let produced = timed(timeline.clone(), traced(run.trace, produced));
+    let mut produced = on_behalf_of(&run.owner, produced).await;
     span.record("status", i64::from(produced.outcome.status));
     if let Some(failure) = &produced.outcome.error {
         span.record("error", failure.cause.name());
+    }
+    if let Some(timeline) = timeline {
+        let metadata = produced.outcome.fields.metadata.get_or_insert_default();
+        metadata.insert(TIMING.to_owned(), timeline.to_json());
     }
     produced.within(span)
 }

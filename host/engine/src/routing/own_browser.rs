@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tracing::Instrument;
 
 use trawl_model::memory::{MemoryLease, PageMemory};
-use trawl_model::{Cause, Nanodollars, PageFailure};
+use trawl_model::{Cause, Nanodollars, PageFailure, timing};
 use trawl_net::fetch::{FetchError, RedirectPolicy};
 use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_render::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered, Renderer};
@@ -90,8 +90,8 @@ impl OwnBrowser {
         let rendered = self
             .renderer
             .render(&permit, url, &plan.fetch, &plan.render, job)
-            .instrument(tracing::debug_span!("render", host))
-            .await;
+            .instrument(tracing::debug_span!("render", host));
+        let rendered = timing::step("browser", rendered).await;
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::TooLarge(bytes)) if bytes == affordable => {

@@ -8,7 +8,7 @@ use tokio::time::timeout_at;
 use url::Url;
 
 use trawl_contract::provider::Class;
-use trawl_model::{Cause, PageFailure, Usage, VendorUse};
+use trawl_model::{Cause, PageFailure, Usage, VendorUse, timing};
 use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_net::politeness::{Owner, Politeness, ProviderTurn, RequestPace};
 use trawl_plan::address::without_fragment;
@@ -242,7 +242,8 @@ impl ThirdParty {
             deadline: end,
             memory: client.memory,
         };
-        let attempt = round.providers.serve(candidate, request, is_last).await;
+        let serving = round.providers.serve(candidate, request, is_last);
+        let attempt = timing::step("provider", serving).await;
         if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
             release(turn);
         } else {

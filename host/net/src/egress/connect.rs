@@ -15,6 +15,8 @@ use tower::util::MapRequestLayer;
 
 use url::Url;
 
+use trawl_model::timing;
+
 use super::destination::{Checked, host_and_port, literal};
 use super::error::EgressError;
 
@@ -75,7 +77,7 @@ impl Dial {
 
     /// Runs what sends one request: it may dial what this allows.
     pub(super) async fn scope<F: Future>(self: &Arc<Self>, sending: F) -> F::Output {
-        DIAL.scope(Arc::clone(self), sending).await
+        timing::step("first_byte", DIAL.scope(Arc::clone(self), sending)).await
     }
 
     fn socket_addresses(&self, name: &str) -> Option<Vec<SocketAddr>> {

@@ -18,6 +18,8 @@ use tower::Service;
 use tower::util::ServiceFn;
 use url::Url;
 
+use trawl_model::timing;
+
 use super::destination::Checked;
 use super::upstream::{Resolve, UpstreamProxy};
 
@@ -33,7 +35,8 @@ pub(super) type Cause = Box<dyn StdError + Send + Sync>;
 /// Opens a direct connection to one of the checked IP addresses.
 pub(super) async fn direct(target: Checked, time_max: Duration) -> Result<TcpStream, Cause> {
     let uri = checked_uri(target.port);
-    let stream = connector(&target, time_max).call(uri).await?;
+    let opening = connector(&target, time_max).call(uri);
+    let stream = timing::step("connect", opening).await?;
     Ok(stream.into_inner())
 }
 

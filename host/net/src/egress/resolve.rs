@@ -13,6 +13,8 @@ use hickory_resolver::proto::op::Query;
 use hickory_resolver::proto::rr::{Name, RecordType};
 use hickory_resolver::{Hosts, TokioResolver};
 
+use trawl_model::timing;
+
 use super::EgressError;
 
 /// Cached answers; one takes a few hundred bytes.
@@ -66,7 +68,8 @@ impl Resolver {
         }
         // The final dot bypasses the machine's search domains: the name is fully qualified.
         let lookup = self.resolver.lookup_ip(format!("{name}."));
-        let found = match tokio::time::timeout(self.time_max, lookup).await {
+        let lookup = tokio::time::timeout(self.time_max, lookup);
+        let found = match timing::step("dns", lookup).await {
             Err(_) => return Err(EgressError::ResolveTimedOut(host.to_owned())),
             Ok(Err(NetError::Timeout)) => {
                 return Err(EgressError::ResolveTimedOut(host.to_owned()));

@@ -11,6 +11,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower::Service;
 
+use trawl_model::timing;
+
 use super::client::{Cause, Connector, HttpClient, Opening};
 use super::connect::{checked_for_request, checked_url_for_request};
 use super::dial::through;
@@ -49,7 +51,8 @@ impl Service<Uri> for Tunnels {
         };
         let (upstream, time_max) = (Arc::clone(&self.upstream), self.time_max);
         Box::pin(async move {
-            let stream = through(&upstream, via, target, time_max).await?;
+            let opening = through(&upstream, via, target, time_max);
+            let stream = timing::step("connect", opening).await?;
             Ok(TokioIo::new(stream))
         })
     }

@@ -179,6 +179,11 @@ parameters! {
         .option(CommandOption::switch("--links").note(PRINTS_JSON));
     return_headers: bool = switch(PAGES, NOTHING, "Adds the response `headers`.");
     return_cookies: bool = switch(PAGES, NOTHING, "Adds the `cookies` that the response set.");
+    return_timing: bool = switch(
+        PAGES,
+        NOTHING,
+        "Adds `metadata.timing`: the steps of the page, each with its beginning and its duration in milliseconds.",
+    );
     return_json_data: bool = switch(
         ALL,
         Needs::PLUGIN,

@@ -1,13 +1,14 @@
 //! What all kinds of plugins share on the host's side: validation of options, limits on input and
 //! output, counters.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
 use trawl_model::nearest::nearest_name;
+use trawl_model::timing;
 
 use super::stats::{Counts, Ending, Stats};
 use crate::error::{Fault, PluginError};
@@ -74,11 +75,13 @@ impl Core {
         }
         let name = self.info.name.as_str();
         let span = tracing::debug_span!("plugin", kind = %self.info.kind, name);
+        let began = Instant::now();
         let Measured {
             result,
             elapsed,
             memory_peak,
         } = span.in_scope(call);
+        timing::note_plugin(name, began);
         let checked = result.and_then(check);
         let ending = match &checked {
             Ok(_) => Ending::Good,

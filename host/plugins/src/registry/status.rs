@@ -32,8 +32,8 @@ pub struct PluginStatus {
     pub failures: u64,
     /// Calls in which it misbehaved: traps, exceeded limits, results that violate the contract.
     pub traps: u64,
-    /// Total time of all calls in milliseconds.
-    pub busy_ms: u64,
+    /// Total time of all calls in milliseconds; most calls take a fraction of one.
+    pub busy_ms: f64,
     /// Highest memory peak of a call in bytes.
     pub memory_peak_bytes: u64,
 }
@@ -82,7 +82,7 @@ fn plugin_status(loaded: &Loaded) -> PluginStatus {
         calls: counts.calls,
         failures: counts.failures,
         traps: counts.traps,
-        busy_ms: u64::try_from(counts.busy.as_millis()).unwrap_or(u64::MAX),
+        busy_ms: counts.busy.as_secs_f64() * 1_000.0,
         memory_peak_bytes: counts.memory_peak,
     }
 }

@@ -12,7 +12,7 @@ use super::parameters::{Given, OptionList, Options, Request};
 use super::standard_output::print_bytes;
 
 /// Parameters that add something to the page entry in addition to its content.
-const ENTRY_PARAMETERS: [&str; 8] = [
+const ENTRY_PARAMETERS: [&str; 9] = [
     "css_extraction_map",
     "extractors",
     "metadata",
@@ -21,6 +21,7 @@ const ENTRY_PARAMETERS: [&str; 8] = [
     "return_hidden_text",
     "return_json_data",
     "return_page_links",
+    "return_timing",
 ];
 
 /// The options for parameters.

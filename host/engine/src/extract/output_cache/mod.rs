@@ -170,6 +170,7 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
         anchors: _,
         headers: _,
         cookies: _,
+        timing: _,
         pages: _,
         // Which decoders read the page is known by its type.
         decoder_options: _,

@@ -13,7 +13,7 @@ use url::Url;
 
 use futures_util::future::BoxFuture;
 
-use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_model::{Nanodollars, PageFailure, Usage, timing};
 use trawl_net::fetch::{BodyMeter, Caller, Condition, FetchError, Fetched, Fetcher, PageRequest};
 use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
@@ -92,7 +92,8 @@ impl OwnHttp {
         clock: &mut PageClock,
     ) -> Result<Fetched, FetchError> {
         let begun = Instant::now();
-        let crawl_delay = request.admission.check(request.target.url).await;
+        let checking = request.admission.check(request.target.url);
+        let crawl_delay = timing::step("robots", checking).await;
         let crawl_delay = crawl_delay.map_err(FetchError::Refused)?;
         clock.add_wait_since(begun);
         let pace = RequestPace::of(&request.plan.pace, request.owner, crawl_delay);
@@ -177,7 +178,8 @@ impl OwnHttp {
             loader: Loader::Http,
             pool_price,
         };
-        let permit = paid_permit(&self.politeness, turn, clock).await?;
+        let waiting = paid_permit(&self.politeness, turn, clock);
+        let permit = timing::step("host_wait", waiting).await?;
         request.admission.sends();
         let left = if has_answer {
             clock.left_to_improve()

@@ -11,6 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use trawl_model::PageFailure;
 use trawl_model::memory::{HeldBuffer, MemoryKind, PageMemory};
+use trawl_model::timing;
 
 use super::decode::{CodingError, Decoder, Step};
 use super::error::FetchError;
@@ -115,7 +116,8 @@ pub(super) async fn receive(
         meter,
         covered: 0,
     };
-    let end = read(&mut reply, limits, &mut decoding, &mut body).await;
+    let reading = read(&mut reply, limits, &mut decoding, &mut body);
+    let end = timing::step("body", reading).await;
     Ok(Received {
         body: body.finish(),
         wire_bytes: reply.body_bytes(),
