@@ -10,7 +10,7 @@ use std::fs::{File, read};
 use std::io::{BufRead, BufWriter, Error, Write, stdin, stdout};
 use std::time::Instant;
 
-use filter_readability::{Readability, training};
+use filter_readability::{Options, Readability, training};
 use trawl_sdk::Filter;
 use trawl_sdk::testkit::{self, Page};
 
@@ -41,7 +41,7 @@ fn pages() -> impl Iterator<Item = Result<(String, Page), Error>> {
 
 /// The page as the filter leaves it.
 fn filtered(page: Page) -> Result<Page, Error> {
-    let mask = Readability::keep(&page.document(), ())
+    let mask = Readability::keep(&page.document(), Options::default())
         .map_err(|failure| Error::other(failure.to_string()))?;
     Ok(page.masked(mask))
 }

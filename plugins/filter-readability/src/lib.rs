@@ -10,6 +10,8 @@
 //! 5. [`choose`] selects the blocks with the best expected F1; [`sections`] adds the headings of
 //!    sections among many whose headings are selected.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
+//! 7. [`roles`] adds and takes out what stands around the text, if the options say so: headline,
+//!    byline, comments.
 
 mod blocks;
 mod boundaries;
@@ -25,6 +27,7 @@ mod mains;
 mod margins;
 mod mask;
 mod model;
+mod roles;
 mod sections;
 mod stats;
 #[cfg(test)]
@@ -32,11 +35,15 @@ mod tests;
 #[doc(hidden)]
 pub mod training;
 
+use trawl_metadata::Metadata;
 use trawl_sdk::{Document, Failure, Filter, Info, Mask};
 
 use crate::blocks::Page;
 use crate::features::{Features, Row};
 use crate::forest::ROWS;
+use crate::roles::{Outline, Wanted};
+
+pub use crate::roles::{Options, Role};
 
 /// Keeps the main content of a page: the article, documentation, thread, product or listing.
 pub struct Readability;
@@ -44,7 +51,7 @@ pub struct Readability;
 trawl_sdk::export!(filter: Readability);
 
 impl Filter for Readability {
-    type Options = ();
+    type Options = Options;
 
     fn info() -> Info {
         Info::new(
@@ -52,33 +59,63 @@ impl Filter for Readability {
             env!("CARGO_PKG_VERSION"),
             "Keeps the main content of a page; removes navigation, advertisements, footers and other boilerplate",
         )
+        .options_schema(roles::SCHEMA)
     }
 
-    fn keep(document: &Document, _: ()) -> Result<Mask, Failure> {
-        let Some(page) = Page::of(document) else {
-            return Ok(fallback::of(document));
-        };
-        if page.blocks.is_empty() {
-            return Ok(Mask::of(document));
+    fn keep(document: &Document, options: Options) -> Result<Mask, Failure> {
+        let wanted = options.wanted();
+        let mask = main_content(document, wanted.is_body);
+        Ok(if wanted.has_roles() {
+            with_roles(document, mask, wanted)
+        } else {
+            mask
+        })
+    }
+}
+
+/// The main content; with more care if only the text of an article is wanted.
+fn main_content(document: &Document<'_>, is_body: bool) -> Mask {
+    let Some(page) = Page::of(document) else {
+        return fallback::of(document);
+    };
+    if page.blocks.is_empty() {
+        return Mask::of(document);
+    }
+    let mut probabilities = probabilities(&page);
+    companions::lift(&page, &mut probabilities);
+    mains::adjust(&page, &mut probabilities);
+    sections::lift(&page, &mut probabilities);
+    choose::discount_consent(&page, &mut probabilities);
+    let caution = if is_body {
+        choose::CAUTION_OF_BODY
+    } else {
+        choose::CAUTION
+    };
+    let choice = choose::choose(&page, &probabilities, caution);
+    if choice.is_weak() {
+        if let Some(is_chosen) = mains::choice(&page) {
+            return mask::of(&page, &is_chosen);
         }
-        let mut probabilities = probabilities(&page);
-        companions::lift(&page, &mut probabilities);
-        mains::adjust(&page, &mut probabilities);
-        sections::lift(&page, &mut probabilities);
-        choose::discount_consent(&page, &mut probabilities);
-        let choice = choose::choose(&page, &probabilities);
-        if choice.is_weak() {
-            if let Some(is_chosen) = mains::choice(&page) {
-                return Ok(mask::of(&page, &is_chosen));
-            }
-            let mask = fallback::of(document);
-            if fallback::shows_text(document, &mask) {
-                return Ok(mask);
-            }
+        let mask = fallback::of(document);
+        if fallback::shows_text(document, &mask) {
+            return mask;
         }
-        let mut is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
-        sections::keep_headings(&page, &mut is_chosen);
-        Ok(mask::of(&page, &is_chosen))
+    }
+    let mut is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
+    sections::keep_headings(&page, &mut is_chosen);
+    mask::of(&page, &is_chosen)
+}
+
+/// The main content with the roles that are wanted and without the others. A page whose text is
+/// nothing else keeps it: it never becomes empty.
+fn with_roles<'a>(document: &'a Document<'a>, mask: Mask, wanted: Wanted) -> Mask {
+    let outline = Outline::of(document);
+    let found = roles::find(&outline, &Metadata::of(document));
+    let changed = roles::apply(document, &mask, (&outline, &found), wanted);
+    if fallback::shows_text(document, &changed) {
+        changed
+    } else {
+        mask
     }
 }
 

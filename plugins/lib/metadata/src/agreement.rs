@@ -36,6 +36,12 @@ impl Metadata {
         !headline.is_empty() && text.len() <= 4 * TEXT_BYTES_MAX && letters(text) == headline
     }
 
+    /// Whether a text is the description.
+    pub fn is_description(&self, text: &str) -> bool {
+        let description = letters(&self.description);
+        !description.is_empty() && letters(text) == description
+    }
+
     /// Whether a text names an author of the page and hardly anything else.
     pub fn is_byline(&self, text: &str) -> bool {
         if text.len() > TEXT_BYTES_MAX {
@@ -104,6 +110,15 @@ mod tests {
             assert!(!metadata.is_byline(text), "{text}");
         }
         assert!(!Metadata::default().is_byline("By Bob"));
+    }
+
+    #[test]
+    fn the_description_is_recognised() {
+        let page = testkit::page("<meta name=description content='The dam broke at night.'>");
+        let metadata = Metadata::of(&page.document());
+        assert!(metadata.is_description("The dam broke at night"));
+        assert!(!metadata.is_description("The dam broke"));
+        assert!(!Metadata::default().is_description(""));
     }
 
     #[test]
