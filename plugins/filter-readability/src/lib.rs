@@ -4,7 +4,7 @@
 //!    begin and end, and [`margins`] leaves out what is marked up as navigation, aside or footer.
 //! 2. [`features`] describes each block, its surroundings and the page.
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
-//!    that a block belongs to it.
+//!    that a block belongs to it; articles may have a model of their own.
 //! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
 //!    of links and headings, and [`mains`] tells what is inside of `main` from the rest.
 //! 5. [`choose`] selects the blocks with the best expected F1; [`sections`] adds the headings of
@@ -35,12 +35,12 @@ mod tests;
 #[doc(hidden)]
 pub mod training;
 
-use trawl_metadata::Metadata;
+use trawl_metadata::{KindGuess, Metadata, PageKind};
 use trawl_sdk::{Document, Failure, Filter, Info, Mask};
 
 use crate::blocks::Page;
 use crate::features::{Features, Row};
-use crate::forest::ROWS;
+use crate::forest::{Forest, ROWS};
 use crate::roles::{Outline, Wanted};
 
 pub use crate::roles::{Options, Role};
@@ -121,7 +121,7 @@ fn with_roles<'a>(document: &'a Document<'a>, mask: Mask, wanted: Wanted) -> Mas
 
 /// For each block the probability that it belongs to the main content.
 fn probabilities(page: &Page<'_>) -> Vec<f32> {
-    let features = Features::of(page);
+    let (features, forest) = (Features::of(page), forest_of(page));
     let mut rows = [const { Row::new() }; ROWS];
     let mut probabilities = Vec::with_capacity(page.blocks.len());
     for first in (0..page.blocks.len()).step_by(ROWS) {
@@ -129,7 +129,20 @@ fn probabilities(page: &Page<'_>) -> Vec<f32> {
         for (at, row) in rows.iter_mut().enumerate().take(n_rows) {
             features.write(first + at, row);
         }
-        probabilities.extend_from_slice(&model::BLOCKS.probabilities(&rows)[..n_rows]);
+        probabilities.extend_from_slice(&forest.probabilities(&rows)[..n_rows]);
     }
     probabilities
+}
+
+/// The model of a page: articles may have one of their own.
+fn forest_of(page: &Page<'_>) -> &'static Forest {
+    let is_article = || {
+        let guess = KindGuess::of(page.document);
+        guess.is_some_and(|guess| guess.kind == PageKind::Article)
+    };
+    if !std::ptr::eq(model::ARTICLES, &model::BLOCKS) && is_article() {
+        model::ARTICLES
+    } else {
+        &model::BLOCKS
+    }
 }
