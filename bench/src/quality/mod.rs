@@ -2,11 +2,13 @@
 //! `cargo xtask bench quality --data=DIR [--scorers=DIR --markdown=DIR]`.
 //!
 //! `--data` is a checkout of the Web Content Extraction Benchmark (WCXB), which has
-//! `dev/html/*.html.gz` and `dev/ground-truth/*.json`. `--scorers` is a folder with
-//! `score_markdown.py`, which converts markdown back to HTML and compares; `--markdown` is a folder
-//! of HTML files for it. All extraction runs in the components, as in a request.
+//! `dev/html/*.html.gz` and `dev/ground-truth/*.json`; if it has `news`, the bodies of its articles
+//! are measured, too. `--scorers` is a folder with `score_markdown.py`, which converts markdown back
+//! to HTML and compares; `--markdown` is a folder of HTML files for it. All extraction runs in the
+//! components, as in a request.
 
 mod changes;
+mod news;
 mod pages;
 mod words;
 mod worker;
@@ -72,6 +74,7 @@ pub(crate) fn run(options: &QualityOptions) -> anyhow::Result<()> {
     let pages = pages::load(data)?;
     let transformer = Transformer::new(folder.path())?;
     main_body(&transformer, &pages)?;
+    news::run(&transformer, data)?;
     changes::run(&transformer, &pages)?;
     markdown_speed(&transformer, &pages)?;
     match (&options.scorers, &options.markdown) {
