@@ -14,6 +14,7 @@ mod extremes;
 mod guests;
 mod ledger;
 mod parse;
+mod peers;
 mod pipelines;
 mod providers;
 mod quality;
@@ -41,7 +42,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[derive(Debug, Parser)]
 #[command(name = "bench")]
 struct Options {
-    /// Benchmarks to run [default: all]
+    /// Benchmarks to run [default: all but `peers`]
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.map(|it| it.0)))]
     names: Vec<String>,
     #[command(flatten, next_help_heading = "Options of `crawl`")]
@@ -55,7 +56,7 @@ struct Options {
 /// A benchmark: its name on the command line and its entry point.
 type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 14] = [
+const BENCHES: [Bench; 15] = [
     ("parse", |_| parse::run()),
     ("engine", |_| engine::run()),
     ("guests", |_| guests::run()),
@@ -70,7 +71,11 @@ const BENCHES: [Bench; 14] = [
     ("pipelines", |_| pipelines::run()),
     ("quality", |options| quality::run(&options.quality)),
     ("extremes", |_| extremes::run()),
+    ("peers", |_| peers::run()),
 ];
+
+/// The benchmark that builds other programs, and so runs only when it is named.
+const ONLY_BY_NAME: &str = "peers";
 
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
@@ -79,7 +84,8 @@ fn main() -> anyhow::Result<()> {
         return quality::run(&options.quality);
     }
     for (name, run) in BENCHES {
-        if options.names.is_empty() || options.names.iter().any(|wanted| wanted == name) {
+        let is_default = options.names.is_empty() && name != ONLY_BY_NAME;
+        if is_default || options.names.iter().any(|wanted| wanted == name) {
             println!("\n== {name}");
             run(&options)?;
         }
