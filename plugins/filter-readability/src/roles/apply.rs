@@ -3,7 +3,7 @@
 use trawl_sdk::{Document, Kind, Mask, Tag};
 
 use super::outline::Outline;
-use super::{Role, Wanted};
+use super::role::{Role, Wanted};
 
 /// What is kept of a page once the roles that are wanted are added, and the others are taken out.
 /// Elements that lose all their content go with it.

@@ -5,7 +5,8 @@ use trawl_sdk::{Element, Tag};
 
 use super::names::role_of;
 use super::outline::Outline;
-use super::{Role, phrases};
+use super::phrases;
+use super::role::Role;
 
 /// Most bytes of text, and most nodes, of an element whose text is compared.
 const TEXT_BYTES_MAX: usize = 1_200;

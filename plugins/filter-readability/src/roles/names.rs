@@ -1,6 +1,6 @@
 //! Roles by the words of classes, ids and microdata properties.
 
-use super::Role;
+use super::role::Role;
 
 /// Words and pairs of words with their roles, sorted.
 const WORDS: [(&str, Role); 150] = [

@@ -1,6 +1,6 @@
 //! Roles by how a short text begins, in several languages.
 
-use super::Role;
+use super::role::Role;
 
 /// Beginnings of lines that recommend another page.
 const READ_MORE: [&str; 34] = [

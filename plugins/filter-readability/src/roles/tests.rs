@@ -4,7 +4,8 @@ use serde_json::json;
 use trawl_metadata::Metadata;
 use trawl_sdk::testkit::{self, Page};
 
-use super::{Options, Outline, Role, RoleSet, SCHEMA, find};
+use super::role::RoleSet;
+use super::{Options, Outline, Role, SCHEMA, find};
 use crate::Readability;
 
 const PROSE: [&str; 3] = [

@@ -1,8 +1,8 @@
 //! Whether a text of the page is what its metadata says: so that a filter that keeps the headline
 //! keeps the one that the metadata has.
 
-use crate::Metadata;
 use crate::date::{self, Order};
+use crate::fields::Metadata;
 use crate::headline::letters;
 use crate::kind::PageKind;
 
@@ -76,7 +76,7 @@ impl Metadata {
 mod tests {
     use trawl_sdk::testkit;
 
-    use crate::Metadata;
+    use crate::fields::Metadata;
 
     fn metadata() -> Metadata {
         let page = testkit::page(
