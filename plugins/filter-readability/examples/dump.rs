@@ -4,7 +4,7 @@
 //! `dump blocks OUT` writes `OUT.jsonl` (one page per line: its id, the text and the role of its
 //! blocks, the families of features) and `OUT.f32` (their features). `dump again OUT` does so for
 //! what the filter keeps of the pages.
-//! `dump kinds` writes one JSON object per line: `id` and `counts`, what tells the kind of the page.
+//! `dump kinds` writes one JSON object per line: `id` and `counts`, what tells the kind of a page.
 //! `dump text` writes one JSON object per line: `id`, `text`, `body` (the text of an article
 //! alone), `again` (what the filter keeps of what it kept), and `ms`, the time of the filter.
 

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::kind::PageKind;
 
-/// Metadata of a page, a flat object. The first nine fields are always present, the others if known.
+/// Metadata of a page, a flat object. The first nine fields are always present, the others if
+/// known.
 #[derive(Debug, Default, Serialize)]
 pub struct Metadata {
     /// `title`, or else `og:title`, or else the headline; may be empty.
