@@ -152,7 +152,7 @@ fn texts(page: &Html, selector: &Selector) -> (Texts, Texts) {
             continue;
         }
         let mut around = element.ancestors().filter_map(ElementRef::wrap);
-        let is_beside = around.any(|outer| stands_beside(outer)) || stands_beside(element);
+        let is_beside = around.any(stands_beside) || stands_beside(element);
         let place = if is_beside { &mut beside } else { &mut inside };
         *place.entry(text).or_default() += 1;
     }
