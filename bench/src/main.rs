@@ -17,6 +17,7 @@ mod guests;
 mod ledger;
 mod map;
 mod parse;
+mod peers;
 mod pipelines;
 mod providers;
 mod quality;
@@ -45,7 +46,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[derive(Debug, Parser)]
 #[command(name = "bench")]
 struct Options {
-    /// Benchmarks to run [default: all]
+    /// Benchmarks to run [default: all but `peers`]
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.map(|it| it.0)))]
     names: Vec<String>,
     #[command(flatten, next_help_heading = "Options of `crawl`")]
@@ -79,7 +80,11 @@ const BENCHES: [Bench; 15] = [
     ("quality", |options| quality::run(&options.quality)),
     ("documents", |options| documents::run(&options.documents)),
     ("extremes", |_| extremes::run()),
+    ("peers", |_| peers::run()),
 ];
+
+/// The benchmark that builds other programs, and so runs only when it is named.
+const ONLY_BY_NAME: &str = "peers";
 
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
@@ -88,7 +93,8 @@ fn main() -> anyhow::Result<()> {
         return quality::run(&options.quality);
     }
     for (name, run) in BENCHES {
-        if options.names.is_empty() || options.names.iter().any(|wanted| wanted == name) {
+        let is_default = options.names.is_empty() && name != ONLY_BY_NAME;
+        if is_default || options.names.iter().any(|wanted| wanted == name) {
             println!("\n== {name}");
             run(&options)?;
         }

@@ -244,14 +244,15 @@ impl Trawl {
     }
 }
 
-fn free_port() -> anyhow::Result<u16> {
+/// A port that is free now.
+pub(crate) fn free_port() -> anyhow::Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
         .port())
 }
 
 /// Waits until a server accepts connections on `port`.
-fn wait_for(port: u16) -> anyhow::Result<()> {
+pub(crate) fn wait_for(port: u16) -> anyhow::Result<()> {
     let started = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         anyhow::ensure!(

@@ -100,6 +100,12 @@ impl ByteSet {
             }
             at += 16;
         }
+        #[cfg(target_arch = "wasm32")]
+        if at < bytes.len()
+            && let Some(chunk) = bytes.last_chunk()
+        {
+            return first_from(self.bits(chunk), at, bytes.len());
+        }
         while at < bytes.len() && !self.has[bytes[at] as usize] {
             at += 1;
         }
@@ -123,6 +129,16 @@ impl ByteSet {
             }
             is_after_blank = blanks >> 15 != 0;
             at += 16;
+        }
+        #[cfg(target_arch = "wasm32")]
+        if at < bytes.len()
+            && let Some(chunk) = bytes.last_chunk()
+        {
+            use std::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_splat};
+            // The byte before `at` is in the chunk, too: fewer than sixteen are left.
+            let blanks = u8x16_bitmask(u8x16_eq(vector(chunk), u8x16_splat(b' ')));
+            let second = blanks & (blanks << 1);
+            return first_from(self.bits(chunk) | second, at, bytes.len());
         }
         while at < bytes.len() {
             let is_blank = bytes[at] == b' ';
@@ -153,6 +169,20 @@ impl ByteSet {
     }
 }
 
+/// Position at or after `from` of the first of these bits, one for each of the last sixteen of
+/// `length` bytes; `length` if there is none. At most fifteen bytes are left from `from` on.
+#[cfg(any(test, target_arch = "wasm32"))]
+#[inline]
+fn first_from(bits: u16, from: usize, length: usize) -> usize {
+    let start = length - 16;
+    let left = u32::from(bits) >> (from - start) << (from - start);
+    if left == 0 {
+        length
+    } else {
+        start + left.trailing_zeros() as usize
+    }
+}
+
 #[cfg(target_arch = "wasm32")]
 #[inline]
 fn vector(bytes: &[u8; 16]) -> std::arch::wasm32::v128 {
@@ -162,7 +192,7 @@ fn vector(bytes: &[u8; 16]) -> std::arch::wasm32::v128 {
 
 #[cfg(test)]
 mod tests {
-    use super::ByteSet;
+    use super::{ByteSet, first_from};
 
     /// The rows by which a component looks bytes up.
     fn has_by_rows(set: &ByteSet, byte: u8) -> bool {
@@ -196,6 +226,19 @@ mod tests {
             assert_eq!(set.find(&text, 0), Some(n));
             assert_eq!(set.find(&text, n + 1), Some(n + 4));
             assert_eq!(set.find(&text, n + 9), None);
+        }
+    }
+
+    #[test]
+    fn the_last_bytes_are_found_among_the_last_sixteen() {
+        const LENGTH: usize = 40;
+        for from in LENGTH - 15..LENGTH {
+            for bits in [0, 1, 1 << 15, 0b0101_0000_0100_0010, u16::MAX] {
+                let mut places = from..LENGTH;
+                let has = |at: &usize| bits & (1 << (at - (LENGTH - 16))) != 0;
+                let expected = places.find(has).unwrap_or(LENGTH);
+                assert_eq!(first_from(bits, from, LENGTH), expected, "{from} {bits:b}");
+            }
         }
     }
 

@@ -22,6 +22,7 @@ mod skeletons;
 mod stages;
 mod tally;
 mod tidy;
+mod training;
 mod workshop;
 mod workspace;
 
@@ -134,6 +135,9 @@ enum Chore {
         /// The folder, wit/format/1 for one
         folder: String,
     },
+    /// Learn the models of `readability` and of the kinds of pages, and print what they reach on
+    /// pages of domains that they have not seen (needs Python)
+    Train(training::TrainingArguments),
     /// Run the benchmarks on the shipped program
     Bench {
         /// Arguments of the benchmark program
@@ -181,6 +185,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Fuzz { target, minutes } => fuzzing::by_hand(&target, minutes),
         Chore::Tidy => tidy::run(),
         Chore::Freeze { folder } => tidy::frozen::freeze(&workspace::root(), &folder),
+        Chore::Train(arguments) => training::run(&arguments),
         Chore::Bench { arguments } => host::bench(&arguments),
     }
 }

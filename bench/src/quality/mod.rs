@@ -1,12 +1,15 @@
 //! Extraction quality on real pages, and its CPU time:
-//! `cargo xtask bench quality --data=DIR [--scorers=DIR --markdown=DIR]`.
+//! `cargo xtask bench quality --data=DIR [--scorers=DIR --markdown=DIR] [--documentation=DIR]`.
 //!
 //! `--data` is a checkout of the Web Content Extraction Benchmark (WCXB), which has
-//! `dev/html/*.html.gz` and `dev/ground-truth/*.json`. `--scorers` is a folder with
-//! `score_markdown.py`, which converts markdown back to HTML and compares; `--markdown` is a folder
-//! of HTML files for it. All extraction runs in the components, as in a request.
+//! `dev/html/*.html.gz` and `dev/ground-truth/*.json`; if it has `news`, the bodies of its articles
+//! are measured, too. `--scorers` is a folder with `score_markdown.py`, which converts markdown
+//! back to HTML and compares; `--markdown` is a folder of HTML files for it. All extraction runs in
+//! the components, as in a request.
 
 mod changes;
+mod documentation;
+mod news;
 mod pages;
 mod words;
 mod worker;
@@ -47,6 +50,9 @@ pub(crate) struct QualityOptions {
     /// Folder of HTML files for the markdown round trip
     #[arg(long, value_name = "DIR", requires = "scorers")]
     markdown: Option<PathBuf>,
+    /// Folder with a folder of HTML pages for each generator of documentation
+    #[arg(long, value_name = "DIR")]
+    documentation: Option<PathBuf>,
     /// Run as the scorer's worker process for this format
     #[arg(long, value_name = "FORMAT", hide = true)]
     worker: Option<String>,
@@ -65,13 +71,17 @@ pub(crate) fn run(options: &QualityOptions) -> anyhow::Result<()> {
     if options.is_worker() {
         return worker::run(&Transformer::new(folder.path())?);
     }
+    let transformer = Transformer::new(folder.path())?;
+    if let Some(documentation) = &options.documentation {
+        documentation::run(&transformer, documentation)?;
+    }
     let Some(data) = &options.data else {
         println!("skipped: needs --data=DIR (see bench/README.md)");
         return Ok(());
     };
     let pages = pages::load(data)?;
-    let transformer = Transformer::new(folder.path())?;
     main_body(&transformer, &pages)?;
+    news::run(&transformer, data)?;
     changes::run(&transformer, &pages)?;
     markdown_speed(&transformer, &pages)?;
     match (&options.scorers, &options.markdown) {

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn null_is_left_out() {
-        let switch = parameter("ScrapeRequest", "readability", None).expect("a switch");
+        let switch = parameter("ScrapeRequest", "metadata", None).expect("a switch");
         assert_eq!(switch["type"], "boolean");
         let map = parameter("ScrapeRequest", "css_extraction_map", None).expect("an object");
         assert_eq!(map["type"], "object");

@@ -39,7 +39,8 @@ pub use row::{Choice, NamedSchema, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
 pub use tables::{
     Batches, Browser, Cache, CacheForm, Clip, Cookie, CookieForm, CookiesForm, Crawls, GROUPS,
-    Group, Outputs, Pages, Pipelines, Router, STEPS, Searches, StepKind, TransformItem, step_kind,
+    Group, Outputs, Pages, Pipelines, Readability, ReadabilityForm, Router, STEPS, Searches,
+    StepKind, TransformItem, step_kind,
 };
 pub use texts::{HEADER_VALUE_PATTERN, TextRule, text_rule};
 

@@ -34,7 +34,7 @@ mod tests {
             }],
             single_format: false,
             filters: vec![("mine".to_owned(), json!({}))],
-            readability: true,
+            readability: Some(json!({})),
             extractors: BTreeMap::from([("mine".to_owned(), json!({}))]),
             metadata: true,
             rights: true,

@@ -318,8 +318,8 @@ pub struct OutputPlan {
     pub single_format: bool,
     /// Filters to run before every output, in order: name and options object.
     pub filters: Vec<(String, Value)>,
-    /// `readability`: formats render the main body alone.
-    pub readability: bool,
+    /// `readability`: formats render the main body alone; the options of its filter.
+    pub readability: Option<Value>,
     /// Extractors requested by name, with their options object; results appear under `extracted`.
     pub extractors: BTreeMap<String, Value>,
     /// The analyst of a pipeline; no ordinary request has one. It sees what `filters` leave.
@@ -366,7 +366,7 @@ impl OutputPlan {
             formats: vec![format],
             single_format: true,
             filters: Vec::new(),
-            readability: false,
+            readability: None,
             extractors: BTreeMap::new(),
             analyst: None,
             metadata: false,
@@ -399,7 +399,7 @@ impl OutputPlan {
     /// needs and what its head says about its use are read from its source.
     pub fn calls_plugins(&self) -> bool {
         self.needs_document()
-            || self.readability
+            || self.readability.is_some()
             || !self.filters.is_empty()
             || self.chunking.is_some()
     }

@@ -166,6 +166,33 @@ pub fn filters(
     Ok(filters)
 }
 
+/// The options of the filter behind `readability`, as its plugin accepts them.
+///
+/// # Errors
+/// The filter refuses them: a role has no such name.
+pub fn main_content(
+    options: Map<String, Value>,
+    catalog: &dyn Catalog,
+) -> Result<Value, PlanError> {
+    const FIELD: &str = "readability";
+    let has_options = !options.is_empty();
+    let options = Value::Object(options);
+    if has_options {
+        catalog
+            .check_options(PluginKind::Filter, READABILITY, &options)
+            .map_err(|reason| {
+                let below = reason.strip_prefix('`').and_then(|it| it.split_once("`: "));
+                match below.filter(|(pointer, _)| pointer.starts_with('/')) {
+                    Some((pointer, reason)) => {
+                        PlanError::new(FIELD, reason).below(path_of_pointer(pointer))
+                    }
+                    None => PlanError::new(FIELD, reason),
+                }
+            })?;
+    }
+    Ok(options)
+}
+
 /// The options by which the extractor of named fields reads a selector map. Decision D18,
 /// Decision D19.
 ///
@@ -455,6 +482,16 @@ mod tests {
             assert_eq!(error.field, field);
             assert_eq!(error.reason, "`!` is not a selector: not a selector");
         }
+    }
+
+    #[test]
+    fn a_choice_of_roles_is_checked_by_its_filter() {
+        for options in [json!({}), json!({"include": ["byline"], "only": "body"})] {
+            let chosen = main_content(map(options.clone()), &FakeCatalog);
+            assert_eq!(chosen, Ok(options));
+        }
+        let error = main_content(map(json!({"refused": 1})), &FakeCatalog).expect_err("refused");
+        assert_eq!(error.field, "readability");
     }
 
     #[test]

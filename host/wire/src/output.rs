@@ -1,8 +1,10 @@
 //! What is made of the pages of a request.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
-use trawl_parameters::{ChunkingForm, FormatNames, Outputs, ScrapeRequest};
+use trawl_parameters::{
+    ChunkingForm, FormatNames, List, Outputs, Readability, ReadabilityForm, ScrapeRequest,
+};
 use trawl_plan::output::{self, FORMAT_DEFAULT, PruneOptions};
 use trawl_plan::{
     Allowance, Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError,
@@ -41,7 +43,10 @@ pub(crate) fn output_plan(
         )?,
         extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
         analyst: None,
-        readability: named.readability,
+        readability: named
+            .readability
+            .map(|options| output::main_content(options, catalog))
+            .transpose()?,
         metadata: is_on(request.metadata),
         rights: is_on(request.metadata) || has_purpose,
         links: is_on(request.return_page_links),
@@ -116,7 +121,8 @@ fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
 
 /// Parameters that name one plugin each. They have no effect while that is not loaded.
 struct NamedPlugins {
-    readability: bool,
+    /// The options of its filter, if it is on.
+    readability: Option<Map<String, Value>>,
     json_data: bool,
     hidden_text: bool,
     selector_map: Option<Map<String, serde_json::Value>>,
@@ -137,8 +143,11 @@ impl NamedPlugins {
         };
         let (filter, extractor) = (PluginKind::Filter, PluginKind::Extractor);
         Self {
-            readability: is_on(request.readability)
-                && has(filter, output::READABILITY, "readability"),
+            readability: request
+                .readability
+                .take()
+                .and_then(roles)
+                .filter(|_| has(filter, output::READABILITY, "readability")),
             json_data: is_on(request.return_json_data)
                 && has(extractor, output::JSON_DATA, "return_json_data"),
             hidden_text: is_on(request.return_hidden_text)
@@ -149,6 +158,30 @@ impl NamedPlugins {
                 .filter(|_| has(extractor, output::SELECTORS, "css_extraction_map")),
         }
     }
+}
+
+/// The roles that are chosen, as the options of the filter; `None` if it is off. Names are compared
+/// without case.
+fn roles(form: ReadabilityForm) -> Option<Map<String, Value>> {
+    let Readability {
+        include,
+        exclude,
+        only,
+    } = match form {
+        ReadabilityForm::Switch(false) => return None,
+        ReadabilityForm::Switch(true) => return Some(Map::new()),
+        ReadabilityForm::Roles(roles) => roles,
+    };
+    let name = |name: &str| Value::from(name.trim().to_lowercase());
+    let names = |List(names): List<String>| names.iter().map(|one| name(one)).collect::<Value>();
+    let chosen = [
+        ("include", include.map(names)),
+        ("exclude", exclude.map(names)),
+        ("only", only.map(|only| name(&only))),
+    ];
+    let chosen = chosen.into_iter();
+    let set = chosen.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    Some(set.collect())
 }
 
 fn prune(request: &Outputs) -> PruneOptions {

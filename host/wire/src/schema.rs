@@ -194,6 +194,7 @@ fn header_example(row: &Parameter) -> Option<Value> {
         Value::Array(_) | Value::Object(_) => row.example.into(),
         // The header is a text where the parameter may be an object, too.
         Value::Number(number) if matches!(row.shape, Shape::Either(_)) => number.to_string().into(),
+        Value::Bool(is_on) if matches!(row.shape, Shape::Either(_)) => is_on.to_string().into(),
         plain => plain,
     })
 }

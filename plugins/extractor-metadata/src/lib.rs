@@ -1,109 +1,11 @@
 //! The `metadata` extractor: metadata of a page. The host adds what only it knows (sizes, URLs
 //! before redirects).
 
-mod author;
-mod body;
-mod choice;
-mod date;
-mod head;
-mod headline;
-mod lines;
-mod months;
-mod names;
-mod schema;
-
-use serde::Serialize;
+use trawl_metadata::Metadata;
 use trawl_sdk::{Document, Extractor, Failure, Info, Source};
-
-use choice::Choice;
 
 /// Returns a flat object with the title, description and other metadata.
 pub struct PageMetadata;
-
-/// Metadata of a page. The first nine fields are always present, the others if known.
-#[derive(Debug, Default, Serialize)]
-pub struct Metadata {
-    /// `title`, or else `og:title`, or else the headline; may be empty.
-    title: String,
-    /// `description`, or else that of previews or JSON-LD; may be empty.
-    description: String,
-    /// The `keywords`, or else the article's tags; null if absent.
-    keywords: Option<Vec<String>>,
-    /// URL of the preview image; null if absent.
-    og_image: Option<String>,
-    /// Host name of the page.
-    domain: Option<String>,
-    /// Path of the page's URL.
-    pathname: Option<String>,
-    /// Kind of resource: `html`, `json`, `pdf`, `image`, ...
-    resource_type: String,
-    /// Declared language (`en-GB`); null if absent.
-    language: Option<String>,
-    /// Canonical URL; null if absent.
-    canonical: Option<String>,
-    #[serde(flatten)]
-    known: Known,
-}
-
-/// Optional fields.
-#[derive(Debug, Default, Serialize)]
-#[serde(default)]
-struct Known {
-    /// The visible title without the site's name, if it differs from the title.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    headline: Option<String>,
-    /// Author; several names are joined with `; `.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<String>,
-    /// Publication time: `2024-05-17`, or `2024-05-17T10:00:00+02:00`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    published_time: Option<String>,
-    /// Time of the last modification, in the same format.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    modified_time: Option<String>,
-    /// Name of the site.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    site_name: Option<String>,
-    /// URL of the largest icon.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    icon: Option<String>,
-    /// URLs of feeds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    feeds: Vec<String>,
-    /// `og:title`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    og_title: Option<String>,
-    /// `og:description`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    og_description: Option<String>,
-    /// `og:type`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    og_type: Option<String>,
-    /// `og:url`, absolute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    og_url: Option<String>,
-    /// `twitter:card`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    twitter_card: Option<String>,
-    /// `twitter:site`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    twitter_site: Option<String>,
-    /// Section of an article.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    section: Option<String>,
-    /// Directives for robots.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    robots: Option<String>,
-    /// Viewport for mobile devices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    viewport: Option<String>,
-    /// Theme colour of the browser's user interface.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    theme_color: Option<String>,
-    /// Software that generated the page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    generator: Option<String>,
-}
 
 trawl_sdk::export!(extractor: PageMetadata);
 
@@ -115,44 +17,13 @@ impl Extractor for PageMetadata {
         Info::new(
             "metadata",
             env!("CARGO_PKG_VERSION"),
-            "Metadata of a page: title, description, keywords, language, canonical URL, author, dates, site, icon, feeds",
+            "Metadata of a page: title, description, keywords, language, canonical URL, author, dates, site, icon, feeds, kind of page",
         )
     }
 
     fn extract(document: &Document, _: Source, _: ()) -> Result<Metadata, Failure> {
-        let url = document.resolve_url(document.url());
-        let domain = url.as_ref().and_then(|url| url.host_str());
-        let path = url.as_ref().map(|url| url.path());
-        let choice = Choice::of(document, domain, path);
-        let title = choice.title();
-        Ok(Metadata {
-            description: choice.description(),
-            keywords: choice.keywords(),
-            og_image: choice.image(),
-            domain: domain.map(str::to_owned),
-            pathname: path.map(str::to_owned),
-            resource_type: resource_type(document.media_type()),
-            language: choice.language(),
-            canonical: choice.canonical(),
-            known: choice.known(&title),
-            title,
-        })
+        Ok(Metadata::of(document))
     }
-}
-
-fn resource_type(media_type: &str) -> String {
-    let (kind, subtype) = media_type.split_once('/').unwrap_or_default();
-    let name = match (kind, subtype) {
-        (_, "html" | "xhtml+xml") => "html",
-        (_, "json") => "json",
-        (_, "xml") => "xml",
-        (_, "pdf") => "pdf",
-        (_, subtype) if subtype.ends_with("+json") => "json",
-        ("application" | "text", subtype) if subtype.ends_with("+xml") => "xml",
-        ("image" | "audio" | "video" | "font" | "text", _) => kind,
-        _ => media_type,
-    };
-    name.to_owned()
 }
 
 #[cfg(test)]

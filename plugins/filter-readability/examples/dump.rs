@@ -1,16 +1,18 @@
 //! Dumps the features of pages for training, or the output of the filter.
 //!
 //! Standard input has one page per line: id, URL and path of the HTML file, separated by tabs.
-//! `dump blocks OUT` writes `OUT.jsonl` (one page per line: its id and the text of its blocks) and
-//! `OUT.f32` (their features). `dump again OUT` does so for what the filter keeps of the pages.
-//! `dump text` writes one JSON object per line: `id`, `text`, `again` (what the filter keeps of
-//! what it kept), and `ms`, the time of the filter.
+//! `dump blocks OUT` writes `OUT.jsonl` (one page per line: its id, the text and the role of its
+//! blocks, the families of features) and `OUT.f32` (their features). `dump again OUT` does so for
+//! what the filter keeps of the pages.
+//! `dump kinds` writes one JSON object per line: `id` and `counts`, what tells the kind of a page.
+//! `dump text` writes one JSON object per line: `id`, `text`, `body` (the text of an article
+//! alone), `again` (what the filter keeps of what it kept), and `ms`, the time of the filter.
 
 use std::fs::{File, read};
 use std::io::{BufRead, BufWriter, Error, Write, stdin, stdout};
 use std::time::Instant;
 
-use filter_readability::{Readability, training};
+use filter_readability::{Options, Readability, training};
 use trawl_sdk::Filter;
 use trawl_sdk::testkit::{self, Page};
 
@@ -19,9 +21,10 @@ fn main() -> Result<(), Error> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["blocks", out] => write_blocks(out, Ok),
         ["again", out] => write_blocks(out, filtered),
+        ["kinds"] => write_kinds(),
         ["text"] => write_text(),
         _ => Err(Error::other(
-            "usage: dump blocks OUT | dump again OUT | dump text",
+            "usage: dump blocks OUT | dump again OUT | dump kinds | dump text",
         )),
     }
 }
@@ -41,7 +44,7 @@ fn pages() -> impl Iterator<Item = Result<(String, Page), Error>> {
 
 /// The page as the filter leaves it.
 fn filtered(page: Page) -> Result<Page, Error> {
-    let mask = Readability::keep(&page.document(), ())
+    let mask = Readability::keep(&page.document(), Options::default())
         .map_err(|failure| Error::other(failure.to_string()))?;
     Ok(page.masked(mask))
 }
@@ -66,6 +69,9 @@ fn write_blocks(out: &str, prepare: fn(Page) -> Result<Page, Error>) -> Result<(
             "blocks": sample.texts,
             "regions": sample.regions,
             "parents": sample.parents,
+            "families": sample.families,
+            "roles": sample.roles,
+            "is_article": sample.is_article,
         });
         writeln!(lines, "{line}")?;
     }
@@ -73,20 +79,35 @@ fn write_blocks(out: &str, prepare: fn(Page) -> Result<Page, Error>) -> Result<(
     lines.flush()
 }
 
+fn write_kinds() -> Result<(), Error> {
+    let mut out = BufWriter::new(stdout().lock());
+    for page in pages() {
+        let (id, page) = page?;
+        let counts = training::kind_counts(&page.document());
+        writeln!(out, "{}", serde_json::json!({"id": id, "counts": counts}))?;
+    }
+    out.flush()
+}
+
 fn write_text() -> Result<(), Error> {
     let mut out = BufWriter::new(stdout().lock());
     for page in pages() {
         let (id, page) = page?;
-        let _ = page.document();
+        let mask = Readability::keep(&page.document(), Options::body());
+        let mask = mask.map_err(|failure| Error::other(failure.to_string()))?;
         let start = Instant::now();
-        let page = filtered(page)?;
+        let whole = Readability::keep(&page.document(), Options::default());
         let ms = start.elapsed().as_secs_f64() * 1e3;
+        let whole = whole.map_err(|failure| Error::other(failure.to_string()))?;
+        let page = page.masked(mask);
+        let body = page.document().text();
+        let page = page.masked(whole);
         let text = page.document().text();
         let again = filtered(page)?.document().text();
         writeln!(
             out,
             "{}",
-            serde_json::json!({"id": id, "text": text, "again": again, "ms": ms})
+            serde_json::json!({"id": id, "text": text, "body": body, "again": again, "ms": ms})
         )?;
     }
     out.flush()

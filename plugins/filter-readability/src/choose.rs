@@ -22,7 +22,9 @@ impl Choice {
 ///
 /// With blocks sorted by probability, the best selection is a prefix. Its length depends on the
 /// expected content of the rest: words that are likely missed cost recall.
-pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
+///
+/// `caution` is a factor on the expected content: [`CAUTION`], or [`CAUTION_OF_BODY`].
+pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32], caution: f32) -> Choice {
     let units = |at: usize| page.blocks[at].stats.units;
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_unstable_by(|&a, &b| {
@@ -36,7 +38,7 @@ pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
     for (n, &at) in order.iter().enumerate() {
         hit += units(at) * probabilities[at];
         taken += units(at);
-        let f1 = 2.0 * hit / (taken + expected * CAUTION).max(f32::MIN_POSITIVE);
+        let f1 = 2.0 * hit / (taken + expected * caution).max(f32::MIN_POSITIVE);
         if f1 > best {
             (best, n_best) = (f1, n + 1);
         }
@@ -80,7 +82,10 @@ pub(crate) fn complete(
 
 /// Factor on the expected size of the main content. It is above 1 because the blocks of a page are
 /// correlated.
-const CAUTION: f32 = 1.2;
+pub(crate) const CAUTION: f32 = 1.2;
+/// The same for the text of an article alone: what is doubtful there is a teaser more often than a
+/// part of the text.
+pub(crate) const CAUTION_OF_BODY: f32 = 0.8;
 
 /// Lowers the probability of consent notices: they read like prose, and are too rare for the model
 /// to learn. A page about cookies consists mostly of such words and is left alone.

@@ -33,6 +33,46 @@ impl Row {
     }
 }
 
+/// Features that are measured together, and left out together in training.
+#[derive(Clone, Copy)]
+enum Family {
+    Text,
+    Hints,
+    Place,
+    Heading,
+    Regions,
+    Alike,
+    Neighbours,
+    Page,
+}
+
+/// All families in the order of their features.
+const FAMILIES: [Family; 8] = [
+    Family::Text,
+    Family::Hints,
+    Family::Place,
+    Family::Heading,
+    Family::Regions,
+    Family::Alike,
+    Family::Neighbours,
+    Family::Page,
+];
+
+impl Family {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Hints => "hints",
+            Self::Place => "place",
+            Self::Heading => "heading",
+            Self::Regions => "regions",
+            Self::Alike => "alike",
+            Self::Neighbours => "neighbours",
+            Self::Page => "page",
+        }
+    }
+}
+
 /// A page prepared for computing the features of its blocks.
 pub(crate) struct Features<'p> {
     page: &'p Page<'p>,
@@ -106,15 +146,33 @@ impl<'p> Features<'p> {
     /// Writes the features of block `at` into `row`, replacing its content.
     pub(crate) fn write(&self, at: usize, row: &mut Row) {
         row.width = 0;
+        for family in FAMILIES {
+            self.write_family(family, at, row);
+        }
+    }
+
+    /// For each family of features its name and one past its last feature.
+    pub(crate) fn families(&self) -> Vec<(&'static str, usize)> {
+        let mut row = Row::new();
+        let ends = FAMILIES.iter().map(|family| {
+            self.write_family(*family, 0, &mut row);
+            (family.name(), row.width)
+        });
+        ends.collect()
+    }
+
+    fn write_family(&self, family: Family, at: usize, row: &mut Row) {
         let block = &self.page.blocks[at];
-        self.write_text(block, row);
-        self.write_hints(block, row);
-        self.write_place(at, block, row);
-        self.write_heading(at, row);
-        self.write_regions(block, row);
-        self.write_alike(at, block, row);
-        self.write_neighbours(at, row);
-        self.write_page(row);
+        match family {
+            Family::Text => self.write_text(block, row),
+            Family::Hints => self.write_hints(block, row),
+            Family::Place => self.write_place(at, block, row),
+            Family::Heading => self.write_heading(at, row),
+            Family::Regions => self.write_regions(block, row),
+            Family::Alike => self.write_alike(at, block, row),
+            Family::Neighbours => self.write_neighbours(at, row),
+            Family::Page => self.write_page(row),
+        }
     }
 
     fn write_text(&self, block: &Block, row: &mut Row) {

@@ -4,12 +4,14 @@
 //!    begin and end, and [`margins`] leaves out what is marked up as navigation, aside or footer.
 //! 2. [`features`] describes each block, its surroundings and the page.
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
-//!    that a block belongs to it.
+//!    that a block belongs to it; articles may have a model of their own.
 //! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
 //!    of links and headings, and [`mains`] tells what is inside of `main` from the rest.
 //! 5. [`choose`] selects the blocks with the best expected F1; [`sections`] adds the headings of
 //!    sections among many whose headings are selected.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
+//! 7. [`roles`] adds and takes out what stands around the text, if the options say so: headline,
+//!    byline, comments.
 
 mod blocks;
 mod boundaries;
@@ -25,6 +27,7 @@ mod mains;
 mod margins;
 mod mask;
 mod model;
+mod roles;
 mod sections;
 mod stats;
 #[cfg(test)]
@@ -32,11 +35,15 @@ mod tests;
 #[doc(hidden)]
 pub mod training;
 
+use trawl_metadata::{KindGuess, Metadata, PageKind};
 use trawl_sdk::{Document, Failure, Filter, Info, Mask};
 
 use crate::blocks::Page;
 use crate::features::{Features, Row};
-use crate::forest::ROWS;
+use crate::forest::{Forest, ROWS};
+use crate::roles::{Outline, Wanted};
+
+pub use crate::roles::{Options, Role};
 
 /// Keeps the main content of a page: the article, documentation, thread, product or listing.
 pub struct Readability;
@@ -44,7 +51,7 @@ pub struct Readability;
 trawl_sdk::export!(filter: Readability);
 
 impl Filter for Readability {
-    type Options = ();
+    type Options = Options;
 
     fn info() -> Info {
         Info::new(
@@ -52,39 +59,69 @@ impl Filter for Readability {
             env!("CARGO_PKG_VERSION"),
             "Keeps the main content of a page; removes navigation, advertisements, footers and other boilerplate",
         )
+        .options_schema(roles::SCHEMA)
     }
 
-    fn keep(document: &Document, _: ()) -> Result<Mask, Failure> {
-        let Some(page) = Page::of(document) else {
-            return Ok(fallback::of(document));
-        };
-        if page.blocks.is_empty() {
-            return Ok(Mask::of(document));
+    fn keep(document: &Document, options: Options) -> Result<Mask, Failure> {
+        let wanted = options.wanted();
+        let mask = main_content(document, wanted.is_body);
+        Ok(if wanted.has_roles() {
+            with_roles(document, mask, wanted)
+        } else {
+            mask
+        })
+    }
+}
+
+/// The main content; with more care if only the text of an article is wanted.
+fn main_content(document: &Document<'_>, is_body: bool) -> Mask {
+    let Some(page) = Page::of(document) else {
+        return fallback::of(document);
+    };
+    if page.blocks.is_empty() {
+        return Mask::of(document);
+    }
+    let mut probabilities = probabilities(&page);
+    companions::lift(&page, &mut probabilities);
+    mains::adjust(&page, &mut probabilities);
+    sections::lift(&page, &mut probabilities);
+    choose::discount_consent(&page, &mut probabilities);
+    let caution = if is_body {
+        choose::CAUTION_OF_BODY
+    } else {
+        choose::CAUTION
+    };
+    let choice = choose::choose(&page, &probabilities, caution);
+    if choice.is_weak() {
+        if let Some(is_chosen) = mains::choice(&page) {
+            return mask::of(&page, &is_chosen);
         }
-        let mut probabilities = probabilities(&page);
-        companions::lift(&page, &mut probabilities);
-        mains::adjust(&page, &mut probabilities);
-        sections::lift(&page, &mut probabilities);
-        choose::discount_consent(&page, &mut probabilities);
-        let choice = choose::choose(&page, &probabilities);
-        if choice.is_weak() {
-            if let Some(is_chosen) = mains::choice(&page) {
-                return Ok(mask::of(&page, &is_chosen));
-            }
-            let mask = fallback::of(document);
-            if fallback::shows_text(document, &mask) {
-                return Ok(mask);
-            }
+        let mask = fallback::of(document);
+        if fallback::shows_text(document, &mask) {
+            return mask;
         }
-        let mut is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
-        sections::keep_headings(&page, &mut is_chosen);
-        Ok(mask::of(&page, &is_chosen))
+    }
+    let mut is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
+    sections::keep_headings(&page, &mut is_chosen);
+    mask::of(&page, &is_chosen)
+}
+
+/// The main content with the roles that are wanted and without the others. A page whose text is
+/// nothing else keeps it: it never becomes empty.
+fn with_roles<'a>(document: &'a Document<'a>, mask: Mask, wanted: Wanted) -> Mask {
+    let outline = Outline::of(document);
+    let found = roles::find(&outline, &Metadata::of(document));
+    let changed = roles::apply(document, &mask, (&outline, &found), wanted);
+    if fallback::shows_text(document, &changed) {
+        changed
+    } else {
+        mask
     }
 }
 
 /// For each block the probability that it belongs to the main content.
 fn probabilities(page: &Page<'_>) -> Vec<f32> {
-    let features = Features::of(page);
+    let (features, forest) = (Features::of(page), forest_of(page));
     let mut rows = [const { Row::new() }; ROWS];
     let mut probabilities = Vec::with_capacity(page.blocks.len());
     for first in (0..page.blocks.len()).step_by(ROWS) {
@@ -92,7 +129,20 @@ fn probabilities(page: &Page<'_>) -> Vec<f32> {
         for (at, row) in rows.iter_mut().enumerate().take(n_rows) {
             features.write(first + at, row);
         }
-        probabilities.extend_from_slice(&model::BLOCKS.probabilities(&rows)[..n_rows]);
+        probabilities.extend_from_slice(&forest.probabilities(&rows)[..n_rows]);
     }
     probabilities
+}
+
+/// The model of a page: articles may have one of their own.
+fn forest_of(page: &Page<'_>) -> &'static Forest {
+    let is_article = || {
+        let guess = KindGuess::of(page.document);
+        guess.is_some_and(|guess| guess.kind == PageKind::Article)
+    };
+    if !std::ptr::eq(model::ARTICLES, &model::BLOCKS) && is_article() {
+        model::ARTICLES
+    } else {
+        &model::BLOCKS
+    }
 }

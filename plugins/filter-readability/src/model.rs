@@ -2,6 +2,9 @@
 
 use crate::forest::Forest;
 
+/// Predicts the probability that a block of an article belongs to its main content.
+pub(crate) static ARTICLES: &Forest = &BLOCKS;
+
 /// Predicts the probability that a block belongs to the main content.
 pub(crate) static BLOCKS: Forest = Forest {
     questions: &QUESTIONS,

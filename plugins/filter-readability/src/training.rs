@@ -1,9 +1,11 @@
 //! Page data for training the model; not part of the plugin.
 
+use trawl_metadata::{KindGuess, Metadata, PageKind, kind_evidence};
 use trawl_sdk::Document;
 
 use crate::blocks::{Mark, Page};
 use crate::features::{Features, Row};
+use crate::roles::{self, Outline};
 
 /// A page as a training sample.
 pub struct Sample {
@@ -17,6 +19,17 @@ pub struct Sample {
     pub values: Vec<f32>,
     /// Number of features per row.
     pub width: usize,
+    /// For each family of features its name and one past its last feature.
+    pub families: Vec<(&'static str, usize)>,
+    /// The name of the role of each block; empty for none.
+    pub roles: Vec<&'static str>,
+    /// Whether the page is one by the model of articles.
+    pub is_article: bool,
+}
+
+/// What tells the kind of a page.
+pub fn kind_counts(document: &Document<'_>) -> Vec<f32> {
+    kind_evidence(document)
 }
 
 /// Reads a page; `None` if it is too large.
@@ -34,7 +47,27 @@ pub fn sample(document: &Document<'_>) -> Option<Sample> {
         parents: page.regions.iter().map(|region| region.parent).collect(),
         values,
         width: row.width,
+        families: if page.blocks.is_empty() {
+            Vec::new()
+        } else {
+            features.families()
+        },
+        roles: roles_of(&page),
+        is_article: KindGuess::of(document).is_some_and(|guess| guess.kind == PageKind::Article),
     })
+}
+
+/// The role of the first text of each block.
+fn roles_of(page: &Page<'_>) -> Vec<&'static str> {
+    let outline = Outline::of(page.document);
+    let found = roles::find(&outline, &Metadata::of(page.document));
+    let mut roles: Vec<Option<&'static str>> = vec![None; page.blocks.len()];
+    for (&mark, role) in page.marks.iter().zip(found) {
+        if let Mark::Text(at) = mark {
+            roles[at as usize].get_or_insert(role.map_or("", |role| role.name()));
+        }
+    }
+    roles.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 fn texts(page: &Page<'_>) -> Vec<String> {

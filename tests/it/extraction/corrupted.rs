@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trawl_engine::extract::{self, Input};
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_tests::World;
@@ -121,7 +121,7 @@ fn corrupted_pages_never_make_a_plugin_fail() {
     .unwrap();
     let registry = plugins.snapshot();
     let fields = json!({"a": "div:has(a) > p:not(.b)@class", "b": "//p[last()]/following::a[@href]/@href", "c": "string(//h1 | //h2)"});
-    let asked = |chunker: &str, readability: bool| {
+    let asked = |chunker: &str, readability: Value| {
         json!({
             "url": "a.example", "return_format": ["markdown", "text", "html", "xml"], "metadata": true, "return_page_links": true,
             "return_json_data": true, "return_hidden_text": true, "css_extraction_map": fields, "readability": readability,
@@ -130,7 +130,10 @@ fn corrupted_pages_never_make_a_plugin_fail() {
     };
     let plans: Vec<_> = ["words", "sentences", "lines", "ByCharacterLength", "tokens"]
         .into_iter()
-        .flat_map(|chunker| [asked(chunker, true), asked(chunker, false)])
+        .flat_map(|chunker| {
+            let roles = json!({"only": "body", "include": ["byline", "comments", "player"]});
+            [true.into(), false.into(), roles].map(|readability| asked(chunker, readability))
+        })
         .map(|request| {
             trawl_wire::plan(&request, &*registry)
                 .unwrap()
@@ -143,7 +146,7 @@ fn corrupted_pages_never_make_a_plugin_fail() {
     for plan in &plans {
         assert!(plan.json_data && plan.hidden_text && plan.css_fields.is_some());
     }
-    assert!(plans.iter().any(|plan| plan.readability));
+    assert!(plans.iter().any(|plan| plan.readability.is_some()));
     let n_pages = n_pages();
     let pages = pages();
     for seed in 1..=n_pages {

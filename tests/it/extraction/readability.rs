@@ -67,6 +67,43 @@ async fn an_article_keeps_its_structure_without_the_furniture() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn roles_are_added_and_left_out() {
+    let (app, site, _) = world().await;
+    let url = site.put("/roles", "text/html", ARTICLE);
+    let text = |readability: serde_json::Value| {
+        let asked = json!({"url": url, "request": "http", "return_format": "text", "readability": readability});
+        let app = &app;
+        async move {
+            app.fine(asked).await["content"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        }
+    };
+    let body = text(json!({"only": "body"})).await;
+    assert!(body.contains("white crust"), "{body}");
+    for part in [
+        "Where lime comes from",
+        "A crust of a year",
+        "Ten kettles",
+        "Accept all",
+    ] {
+        assert!(!body.contains(part), "{part} is left in: {body}");
+    }
+    let more = text(json!({"only": "Body", "include": ["headline", "related"]})).await;
+    for part in ["Where lime comes from", "white crust", "Ten kettles"] {
+        assert!(more.contains(part), "{part} is missing in: {more}");
+    }
+    assert!(!more.contains("A crust of a year"), "{more}");
+    let asked =
+        json!({"url": url, "return_format": "text", "readability": {"include": ["everything"]}});
+    let answer = app.post("/scrape", &[], &asked).await;
+    assert_eq!(answer.status, 400);
+    let refusal = answer.error();
+    assert!(refusal.contains("readability.include[0]"), "{refusal}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn noscript_content_is_the_main_body() {
     let (app, site, _) = world().await;
     let url = site.put("/t/1", "text/html", FORUM);

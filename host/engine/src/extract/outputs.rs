@@ -198,13 +198,9 @@ impl Masks {
                 && !options[ROOT_SELECTOR].is_null()
                 && !keeps_document(&masks.filtered);
         }
-        if plan.readability {
-            masks.main = Some(run_filter(
-                registry,
-                &masks.filtered(view),
-                READABILITY,
-                &Value::Null,
-            )?);
+        if let Some(options) = &plan.readability {
+            let filtered = masks.filtered(view);
+            masks.main = Some(run_filter(registry, &filtered, READABILITY, options)?);
         }
         Ok(masks)
     }

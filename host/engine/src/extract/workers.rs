@@ -321,7 +321,7 @@ impl ExtractJob {
 mod tests {
     use std::time::Duration;
 
-    use serde_json::Value;
+    use serde_json::{Value, json};
     use url::Url;
 
     use trawl_plan::{Format, FormatChoice};
@@ -365,7 +365,7 @@ mod tests {
         check("", "<p>", false);
         check("text/html", &" ".repeat(LIGHT_BYTES_MAX + 1), false);
         let mut with_plugin = job("text/html", "<p>");
-        Arc::make_mut(&mut with_plugin.plan).readability = true;
+        Arc::make_mut(&mut with_plugin.plan).readability = Some(json!({}));
         assert!(!with_plugin.is_light());
     }
 

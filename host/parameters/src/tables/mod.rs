@@ -15,7 +15,7 @@ use super::row::Parameter;
 pub use batches::Batches;
 pub use browser::{Browser, Clip};
 pub use crawls::Crawls;
-pub use outputs::Outputs;
+pub use outputs::{Outputs, Readability, ReadabilityForm};
 pub use pages::{Cache, CacheForm, Cookie, CookieForm, CookiesForm, Pages, Router};
 pub use pipelines::{Pipelines, TransformItem};
 pub use searches::Searches;

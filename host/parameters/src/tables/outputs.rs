@@ -1,14 +1,15 @@
 //! What is returned of a page.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use trawl_plan::Needs;
 
-use crate::define::parameters;
-use crate::forms::{ChunkingForm, FormatNames};
+use crate::define::{object, parameters};
+use crate::forms::{ChunkingForm, FormatNames, List};
 use crate::option::{COMMAND_FORMAT, CommandOption, OptionForm};
 use crate::routes::Routes;
-use crate::row::{Object, Parameter, Range, Shape};
+use crate::row::{Choice, Object, Parameter, Range, Shape};
 use crate::texts;
 
 const NOTHING: Needs = Needs::NOTHING;
@@ -68,6 +69,82 @@ const LINK_REWRITE: Object = Object {
         .example("\"example.com\""),
     ],
 };
+
+/// These names, without others that mean the same.
+const fn plain<const N: usize>(names: [&'static str; N]) -> [Choice; N] {
+    let mut all = [Choice {
+        name: "",
+        aliases: &[],
+    }; N];
+    let mut at = 0;
+    while at < N {
+        all[at].name = names[at];
+        at += 1;
+    }
+    all
+}
+
+/// Roles of what stands around the text of a page.
+const ROLES: [Choice; 17] = plain([
+    "headline",
+    "standfirst",
+    "byline",
+    "date",
+    "lead_image",
+    "caption",
+    "credit",
+    "tags",
+    "biography",
+    "share",
+    "newsletter",
+    "related",
+    "comments",
+    "consent",
+    "player",
+    "transcript",
+    "disclaimer",
+]);
+
+const BODY: [Choice; 1] = plain(["body"]);
+
+object! {
+    /// `readability` with its choice of roles.
+    pub struct Readability;
+
+    include: Option<List<String>> = key(
+        Shape::List(&Shape::Name(&ROLES)),
+        NOTHING,
+        "Roles that are kept wherever the page has them.",
+    )
+    .default("none")
+    .example("[\"byline\", \"date\", \"comments\"]");
+    exclude: Option<List<String>> = key(
+        Shape::List(&Shape::Name(&ROLES)),
+        NOTHING,
+        "Roles that are left out. `include` wins.",
+    )
+    .default("none")
+    .example("[\"headline\", \"caption\"]");
+    only: Option<String> = key(
+        Shape::Name(&BODY),
+        NOTHING,
+        "`body` leaves out every role that `include` does not name: the text of an article alone.",
+    )
+    .example("\"body\"");
+}
+
+/// `readability`: on or off, or on with a choice of roles.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a boolean or an object with `include`, `exclude`, `only`"
+)]
+pub enum ReadabilityForm {
+    /// On or off.
+    Switch(bool),
+    /// On, with this choice.
+    Roles(Readability),
+}
 
 /// What options that add fields to the page entry do on the command line.
 const PRINTS_JSON: &str = "Prints the page entry as JSON";
@@ -216,11 +293,15 @@ parameters! {
         "A rule that changes the URLs of links before a crawl follows them and `links` lists them.",
     )
     .example("{\"type\": \"replace\", \"find\": \"http://\", \"replace\": \"https://\"}");
-    readability: bool = switch(
+    readability: ReadabilityForm = new(
+        Shape::Either(&[Shape::Switch, Shape::Object(&Readability::OBJECT)]),
         CONTENT,
         Needs::TEXT.and(Needs::PLUGIN),
-        "Reduces `content` to the main content of the page.",
+        "Reduces `content` to the main content of the page. An object decides about its headline, \
+         byline, comments and so on.",
     )
+    .default("false")
+    .example("true")
     .mistaken(&["readable", "main_content", "only_main_content"])
     .option(CommandOption::switch("--readability"));
     clean_html: bool = switch(

@@ -121,6 +121,22 @@ fn several_urls_and_objects_are_one_flat_list() {
 }
 
 #[test]
+fn readability_is_on_or_has_a_choice_of_roles() {
+    let options = |readability: Value| {
+        let plan = plan(json!({"return_format": "text", "readability": readability}));
+        let page = plan.pages[0].as_ref().expect("a good URL");
+        page.output.readability.clone()
+    };
+    assert_eq!(options(json!(null)), None);
+    assert_eq!(options(json!(false)), None);
+    assert_eq!(options(json!(true)), Some(json!({})));
+    assert_eq!(options(json!({"include": null})), Some(json!({})));
+    let roles = json!({"include": ["Byline", " date"], "exclude": [], "only": "Body"});
+    let expected = json!({"include": ["byline", "date"], "exclude": [], "only": "body"});
+    assert_eq!(options(roles), Some(expected));
+}
+
+#[test]
 fn one_bad_url_fails_alone() {
     let plan = plan_of(r#"{"url":"https://a.com,file:///etc/passwd"}"#).expect("a good request");
     assert!(plan.pages[0].is_ok());

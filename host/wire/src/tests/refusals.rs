@@ -92,6 +92,9 @@ fn wrong_types_name_the_field() {
     check(json!({"link_rewrite": "x"}), "link_rewrite");
     check(json!({"chunking_alg": 3}), "chunking_alg");
     check(json!({"blacklist": "x"}), "blacklist");
+    check(json!({"readability": "yes"}), "readability");
+    let roles = json!({"readability": {"include": "byline"}});
+    check(roles, "readability.include");
 }
 
 #[test]

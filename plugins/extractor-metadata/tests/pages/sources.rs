@@ -158,6 +158,52 @@ fn a_date_that_a_sentence_tells_is_not_that_of_the_page() {
 }
 
 #[test]
+fn a_date_far_from_the_headline_needs_to_be_the_only_one() {
+    let text = "<p>The river had been rising for three days when the council met.</p>".repeat(40);
+    let comments = "<div><time datetime=2024-06-01>1</time></div><div><time datetime=2024-06-02>2</time></div>";
+    let found = metadata(&format!("<h1>T</h1>{text}{comments}"));
+    assert_eq!(found.get("published_time"), None);
+    check(
+        "published_time",
+        &format!("<h1>T</h1><time datetime=2024-05-17>x</time>{text}{comments}"),
+        json!("2024-05-17"),
+    );
+    let same = "<time datetime=2024-05-17T10:00>a</time><time datetime=2024-05-17T11:00>b</time>";
+    check(
+        "published_time",
+        &format!("<h1>T</h1>{text}{same}"),
+        json!("2024-05-17T10:00:00"),
+    );
+}
+
+#[test]
+fn the_dates_of_a_list_are_those_of_its_entries() {
+    let entry = |at: u32| {
+        format!(
+            "<li class='result card'><a href=/job/{at}><h3>Job {at}</h3></a><time datetime=2024-05-{at}>{at} May</time>\
+             <img src=/{at}.png><a class=tag href=/t>Tag</a></li>"
+        )
+    };
+    let entries: String = (10..29).map(entry).collect();
+    let html = format!(
+        "<script type=application/ld+json>{{\"@type\": \"ItemList\"}}</script><h1>Jobs</h1>\
+         <form class=filters><select></select><label>Place<input></label></form><ul class=results>{entries}</ul>\
+         <nav class=pagination><a href=/2>2</a></nav>"
+    );
+    let page = testkit::page(&html).url("https://www.example.com/search/listing");
+    let found = page
+        .extract::<PageMetadata>(json!({}))
+        .expect("metadata never fails");
+    let is_list = ["listing", "collection"].contains(&found["page_type"].as_str().unwrap_or(""));
+    assert!(is_list, "{found}");
+    assert!(
+        found["page_type_confidence"].as_f64() > Some(0.6),
+        "{found}"
+    );
+    assert_eq!(found.get("published_time"), None, "{found}");
+}
+
+#[test]
 fn the_modification_date_is_distinguished() {
     for html in [
         &*ld(r#"{"@type": "Article", "dateModified": "2024-05-17T10:00:00Z"}"#),

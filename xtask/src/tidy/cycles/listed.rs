@@ -125,11 +125,6 @@ pub(super) const LISTED: &[Shared] = &[
         "a run writes the glyphs of a page",
     ),
     row(
-        "plugins/extractor-metadata",
-        "lib",
-        "what is chosen is the result",
-    ),
-    row(
         "plugins/format-markdown",
         "inline",
         "marks are written by the writer of a line",

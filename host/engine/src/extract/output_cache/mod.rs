@@ -190,7 +190,7 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
             .iter()
             .map(|(name, _)| (PluginKind::Filter, name.as_str())),
     );
-    if *readability {
+    if readability.is_some() {
         plugins.push((PluginKind::Filter, READABILITY));
     }
     plugins.extend(

@@ -59,7 +59,7 @@ fn plan() -> OutputPlan {
 fn full_plan() -> OutputPlan {
     OutputPlan {
         filters: vec![("mine".to_owned(), json!({}))],
-        readability: true,
+        readability: Some(json!({})),
         extractors: BTreeMap::from([("mine".to_owned(), json!({}))]),
         metadata: true,
         links: true,

@@ -58,7 +58,7 @@ fn help_of(row: &'static Parameter) -> OptionHelp {
         note: "",
         default: match row.shape {
             // A switch that is off by default is switched on.
-            Shape::Switch if row.default == "false" => "",
+            Shape::Switch | Shape::Either([Shape::Switch, _]) if row.default == "false" => "",
             _ => row.default,
         },
         is_named: false,

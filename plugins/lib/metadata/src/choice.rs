@@ -2,12 +2,14 @@
 
 use trawl_sdk::Document;
 
+use crate::author;
 use crate::body::{Body, BodyDate, Headline};
 use crate::date::{self, Order};
+use crate::fields::Known;
 use crate::head::{Head, some_text};
 use crate::headline::{letters, likeness, tail_of, without_site, without_tail};
+use crate::kind::{KindGuess, PageKind};
 use crate::schema::Schema;
-use crate::{Known, author};
 
 /// `meta` names of the author, most reliable first.
 const AUTHOR_NAMES: [&str; 13] = [
@@ -85,7 +87,11 @@ pub(crate) struct Choice<'a> {
     body: Body<'a>,
     domain: Option<&'a str>,
     path: Option<&'a str>,
+    kind: Option<KindGuess>,
 }
+
+/// How likely a page is a list of entries before the dates in its text are those of the entries.
+const LIST_CONFIDENCE_MIN: f32 = 0.6;
 
 impl<'a> Choice<'a> {
     pub(crate) fn of(
@@ -100,7 +106,16 @@ impl<'a> Choice<'a> {
             body: Body::of(document),
             domain,
             path,
+            kind: KindGuess::of(document),
         }
+    }
+
+    /// Whether the page is a list of entries, each with its own date.
+    fn is_list(&self) -> bool {
+        self.kind.is_some_and(|guess| {
+            matches!(guess.kind, PageKind::Listing | PageKind::Collection)
+                && guess.confidence >= LIST_CONFIDENCE_MIN
+        })
     }
 
     pub(crate) fn title(&self) -> String {
@@ -208,6 +223,8 @@ impl<'a> Choice<'a> {
             og_url: self.og_url(),
             twitter_card: head.text(&["twitter:card"]),
             twitter_site: head.text(&["twitter:site"]),
+            page_type: self.kind.map(|guess| guess.kind),
+            page_type_confidence: self.kind.map(|guess| guess.rounded()),
             section: head
                 .text(&["article:section"])
                 .or_else(|| self.schema.work_text(&["articleSection"])),
@@ -353,10 +370,10 @@ impl<'a> Choice<'a> {
             .next()
             .or_else(|| self.named_date(&PUBLISHED_NAMES))
             .or_else(|| self.body_date(&self.body.item_dates))
-            .or_else(|| self.body_date(&self.body.published_times))
+            .or_else(|| self.own_date(&self.body.published_times))
             .or_else(|| self.path.and_then(date::of_path))
-            .or_else(|| self.body_date(&self.body.times))
-            .or_else(|| self.visible_date(&self.body.classed_dates))
+            .or_else(|| self.own_date(&self.body.times))
+            .or_else(|| self.own_date(&self.body.classed_dates))
             .or_else(|| self.byline_date())
     }
 
@@ -377,25 +394,38 @@ impl<'a> Choice<'a> {
     }
 
     fn body_date(&self, dates: &[BodyDate]) -> Option<String> {
-        let read = |date: &BodyDate| {
-            if date.is_machine {
-                date::machine(&date.text)
-            } else {
-                date::visible(&date.text, self.order())
-            }
-        };
-        dates.iter().find_map(read)
+        dates.iter().find_map(|date| self.read(date))
     }
 
-    fn visible_date<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Option<String> {
-        let order = self.order();
-        texts
-            .into_iter()
-            .find_map(|text| date::visible(text, order))
+    fn read(&self, date: &BodyDate) -> Option<String> {
+        if date.is_machine {
+            date::machine(&date.text)
+        } else {
+            date::visible(&date.text, self.order())
+        }
+    }
+
+    /// The first of these dates that is by a headline, or else the day that all of them are. Dates
+    /// elsewhere are those of comments and of other pages. Decision D660.
+    fn own_date(&self, dates: &[BodyDate]) -> Option<String> {
+        if self.is_list() {
+            return None;
+        }
+        let mut by_headline = dates.iter().filter(|date| self.body.is_by_headline(date));
+        let first = by_headline.find_map(|date| self.read(date));
+        first.or_else(|| {
+            let mut all = dates.iter().filter_map(|date| self.read(date));
+            let first = all.next()?;
+            all.all(|date| date.get(..10) == first.get(..10))
+                .then_some(first)
+        })
     }
 
     /// The first date in the short texts around the headline.
     fn byline_date(&self) -> Option<String> {
+        if self.is_list() {
+            return None;
+        }
         let (order, mut texts) = (self.order(), self.body.texts.iter());
         texts.find_map(|text| date::of_byline(text, order))
     }

@@ -31,6 +31,8 @@ pub(crate) struct BodyDate {
     pub(crate) text: String,
     /// Whether it is in an attribute and machine-readable.
     pub(crate) is_machine: bool,
+    /// Bytes of text before it.
+    at: usize,
 }
 
 /// A headline of the page.
@@ -39,7 +41,15 @@ pub(crate) struct Headline {
     pub(crate) text: String,
     /// Whether it is in the main part of the page.
     pub(crate) is_in_main: bool,
+    /// Bytes of text before it.
+    at: usize,
 }
+
+/// Most bytes of text between a date and the headline after it.
+const BYTES_BEFORE_HEADLINE_MAX: usize = 400;
+
+/// Most bytes of text between the beginning of a headline and the date after it.
+const BYTES_AFTER_HEADLINE_MAX: usize = 2_000;
 
 /// Candidates in the body, in page order.
 #[derive(Debug, Default)]
@@ -67,13 +77,15 @@ pub(crate) struct Body<'a> {
     /// `time` elements marked as modification time.
     pub(crate) changed_times: Vec<BodyDate>,
     /// Elements with a date class.
-    pub(crate) classed_dates: Vec<String>,
+    pub(crate) classed_dates: Vec<BodyDate>,
     /// Short texts around the first headline.
     pub(crate) texts: VecDeque<String>,
     /// The item of the first author, once found.
     authored: Option<Option<Node<'a>>>,
     /// Number of open elements that are the main part of the page.
     n_mains: usize,
+    /// Bytes of text so far.
+    n_bytes: usize,
     /// The text being read.
     run: Run,
     steps: Steps,
@@ -91,7 +103,10 @@ impl<'a> Body<'a> {
             match step {
                 Step::Enter(node) => match node.kind() {
                     Kind::TemplateContents => walk.skip_tree(),
-                    Kind::Text(text) => body.run.push(text),
+                    Kind::Text(text) => {
+                        body.n_bytes += text.trim_ascii().len();
+                        body.run.push(text);
+                    }
                     Kind::Element(element) => {
                         let is_unseen = element.is_unseen();
                         if !is_unseen {
@@ -127,6 +142,14 @@ impl<'a> Body<'a> {
         body
     }
 
+    /// Whether a date is by a headline of the page.
+    pub(crate) fn is_by_headline(&self, date: &BodyDate) -> bool {
+        self.headlines.iter().any(|headline| {
+            date.at + BYTES_BEFORE_HEADLINE_MAX >= headline.at
+                && date.at <= headline.at + BYTES_AFTER_HEADLINE_MAX
+        })
+    }
+
     /// Passes the start or the end of an element, where a text may end.
     fn pass(&mut self, element: Element<'_>) {
         let ended = self.run.pass(element);
@@ -135,10 +158,14 @@ impl<'a> Body<'a> {
 
     fn read(&mut self, element: Element<'a>, hints: Hints) {
         if element.tag() == Tag::H1 {
-            let is_in_main = self.n_mains > 0;
+            let (is_in_main, at) = (self.n_mains > 0, self.n_bytes);
             push(&mut self.headlines, || {
                 let text = headline_of(element, &self.steps)?;
-                Some(Headline { text, is_in_main })
+                Some(Headline {
+                    text,
+                    is_in_main,
+                    at,
+                })
             });
         }
         if let Some(names) = element.attr("itemprop") {
@@ -158,6 +185,7 @@ impl<'a> Body<'a> {
     }
 
     fn read_item_property(&mut self, element: Element<'a>, names: &str) {
+        let at = self.n_bytes;
         for name in names.split_ascii_whitespace() {
             match name {
                 "author" | "creator" if self.is_of_first_item(element) => {
@@ -167,9 +195,11 @@ impl<'a> Body<'a> {
                     self.item_headline = headline_of(element, &self.steps)
                 }
                 "datePublished" | "dateCreated" | "uploadDate" => {
-                    push(&mut self.item_dates, || date_of(element, &self.steps))
+                    push(&mut self.item_dates, || date_of(element, &self.steps, at));
                 }
-                "dateModified" => push(&mut self.item_changes, || date_of(element, &self.steps)),
+                "dateModified" => {
+                    push(&mut self.item_changes, || date_of(element, &self.steps, at));
+                }
                 _ => {}
             }
         }
@@ -203,7 +233,8 @@ impl<'a> Body<'a> {
         } else {
             &mut self.times
         };
-        push(place, || date_of(time, &self.steps));
+        let at = self.n_bytes;
+        push(place, || date_of(time, &self.steps, at));
     }
 
     fn read_by_class(&mut self, element: Element<'_>, hints: Hints) {
@@ -216,8 +247,14 @@ impl<'a> Body<'a> {
         }
         if hints.has(Hints::DATE) && !hints.has(Hints::CHANGED) {
             let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
+            let at = self.n_bytes;
             push(&mut self.classed_dates, || {
-                short_text(element, &self.steps).filter(has_digit)
+                let text = short_text(element, &self.steps).filter(has_digit)?;
+                Some(BodyDate {
+                    text,
+                    is_machine: false,
+                    at,
+                })
             });
         }
     }
@@ -299,7 +336,8 @@ fn name_text(element: Element<'_>, steps: &Steps) -> Option<String> {
     Some(lines_of(element, steps)?.join("\n"))
 }
 
-fn date_of(element: Element<'_>, steps: &Steps) -> Option<BodyDate> {
+/// The date in an element with `at` bytes of text before it.
+fn date_of(element: Element<'_>, steps: &Steps, at: usize) -> Option<BodyDate> {
     let written = ["datetime", "content"]
         .into_iter()
         .find_map(|name| attribute(element, name));
@@ -307,7 +345,11 @@ fn date_of(element: Element<'_>, steps: &Steps) -> Option<BodyDate> {
         Some(written) => (some_text(written)?, true),
         None => (short_text(element, steps)?, false),
     };
-    Some(BodyDate { text, is_machine })
+    Some(BodyDate {
+        text,
+        is_machine,
+        at,
+    })
 }
 
 /// The element's text, with a blank between nested elements; `None` if it is empty or too long for
