@@ -8,6 +8,11 @@
 //!   document.
 //! - `no_judges`: `cargo xtask judges` has not installed the programs and the data that the server
 //!   is held against.
+//! - `no_postgres`: there is no PostgreSQL. Otherwise `TRAWL_TEST_POSTGRES` is the folder of its
+//!   programs.
+
+#[path = "postgres/find.rs"]
+mod postgres;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,6 +43,8 @@ fn main() {
     find_apps();
     find_clients();
     find_judges();
+    println!("cargo::rerun-if-changed=postgres/find.rs");
+    postgres::find();
     try_mount();
 }
 

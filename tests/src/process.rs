@@ -333,6 +333,7 @@ fn account(world: &World, arguments: &[&str]) -> Value {
         .args(["account", "--json", "--data"])
         .arg(world.data())
         .args(arguments)
+        .envs(world.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .output()
         .expect("a process");

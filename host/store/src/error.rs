@@ -152,4 +152,43 @@ impl StoreError {
             _ => false,
         }
     }
+
+    /// Whether there is no connection to the database at the moment, so that the operation may
+    /// succeed once there is one. It may also have been carried out.
+    pub fn is_unreachable(&self) -> bool {
+        /// `admin_shutdown`, `crash_shutdown` and `cannot_connect_now` of PostgreSQL, and the class
+        /// of its connection exceptions.
+        const CODES: [&str; 3] = ["57P01", "57P02", "57P03"];
+        const CLASS: &str = "08";
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Database { source, .. } => match source {
+                sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
+                source => source
+                    .as_database_error()
+                    .and_then(|error| error.code())
+                    .is_some_and(|code| CODES.contains(&&*code) || code.starts_with(CLASS)),
+            },
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_connection_is_no_refusal() {
+        let failed = |source: sqlx::Error| StoreError::Database {
+            doing: "read",
+            source,
+        };
+        let closed = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+        assert!(failed(closed.into()).is_unreachable());
+        assert!(failed(sqlx::Error::PoolTimedOut).is_unreachable());
+        assert!(!failed(sqlx::Error::RowNotFound).is_unreachable());
+        let fenced = sqlx::Error::Protocol("another process uses the database".to_owned());
+        assert!(!failed(fenced).is_unreachable());
+    }
 }
