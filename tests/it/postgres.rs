@@ -112,7 +112,57 @@ async fn a_crawl_goes_on_when_the_database_comes_back() {
     tokio::time::sleep(AWAY).await;
     postgres.start_again();
     check_crawl(&server, &site, &id).await;
-    // The server has all its connections back.
-    server.fine(page(&site.url("/page"))).await;
+    // The server has its connections back, and a lease: it begins work again.
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let answer = server.post("/scrape", &[], &page(&site.url("/page"))).await;
+        if answer.status == 200 && answer.json()[0]["status"] == 200 {
+            break;
+        }
+        let said = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(Instant::now() < until, "{} {said}", answer.status);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
+}
+
+/// The world of a standby of this server. Both have the page logs on one disk.
+fn standby_of(server: &ServerProcess) -> World {
+    let mut world = World::new();
+    world.environment.clone_from(&server.world.environment);
+    let standby = ("TRAWL_STANDBY".to_owned(), "true".to_owned());
+    world.environment.push(standby);
+    let logs = server.world.data().join("crawls");
+    std::os::unix::fs::symlink(logs, world.data().join("crawls")).unwrap();
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_standby_goes_on_with_the_crawls_of_a_server_that_was_killed() {
+    let (_postgres, world) = world_on_postgres();
+    let site = FakeSite::start().await;
+    let mut server = ServerProcess::start(world);
+    let mut standby = server.start_standby(standby_of(&server));
+    let id = begin_crawl(&server, &site).await;
+    let until = Instant::now() + PATIENCE;
+    while state(&server, &id).await["pages"]
+        .as_u64()
+        .unwrap_or_default()
+        < 20
+    {
+        assert!(Instant::now() < until, "the crawl does not begin");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    server.kill();
+    let took = standby.until_accepting(PATIENCE).await;
+    eprintln!("the standby took over after {took:?}");
+    check_crawl(&standby, &site, &id).await;
+    // One that is stopped gives its lease up, and the next one begins at once.
+    let mut next = standby.start_standby(standby_of(&standby));
+    standby.stop();
+    next.until_accepting(PATIENCE).await;
+    let statement = next.account(&["statement", "caller"]);
+    assert!(statement["balance"].as_i64().unwrap() < 100_000_000_000);
+    assert_eq!(next.account(&["verify"])["disagreements"], json!([]));
 }

@@ -1,7 +1,7 @@
 //! The server as a child process, which can be killed and measured.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -68,6 +68,41 @@ impl ServerProcess {
             world,
             child,
         }
+    }
+
+    /// Starts another server of the same service, which has the account of this one and may wait
+    /// until this one has ended: see [`Self::until_accepting`].
+    ///
+    /// # Panics
+    /// When there is no free port.
+    pub fn start_standby(&self, mut world: World) -> Self {
+        let port = world.port.unwrap_or_else(free_port);
+        world.port = Some(port);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self {
+            account: self.account.clone(),
+            caller: Caller::new(address, &self.caller.key),
+            greeting: String::new(),
+            child: launch(&world),
+            world,
+        }
+    }
+
+    /// Waits until the server accepts connections and returns how long that took.
+    ///
+    /// # Panics
+    /// When it ends instead, or does not within `time_max`.
+    pub async fn until_accepting(&mut self, time_max: Duration) -> Duration {
+        let began = std::time::Instant::now();
+        let port = self.world.port.expect("a fixed port");
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            let ended = self.child.try_wait().expect("a process to wait for");
+            let log = std::fs::read_to_string(self.world.path("log")).unwrap_or_default();
+            assert!(ended.is_none(), "the server did not start: {log}");
+            assert!(began.elapsed() < time_max, "it still waits: {log}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        began.elapsed()
     }
 
     /// Runs `trawl account …` on the data directory, whether the server is running or not.
@@ -225,8 +260,31 @@ impl Drop for ServerProcess {
     }
 }
 
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("a bound listener").port()
+}
+
 /// Starts the process and returns it, its address, and what it printed.
 fn spawn(world: &World) -> (Child, SocketAddr, String) {
+    let mut child = launch(world);
+    let (address, greeting) = match child.stdout.take() {
+        Some(output) => greeting(output),
+        None => {
+            let port = world.port.unwrap_or_default();
+            (accepting(&mut child, port), String::new())
+        }
+    };
+    let Some(address) = address else {
+        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
+        panic!("the server did not start: {log}");
+    };
+    (child, address, greeting)
+}
+
+/// Starts the process.
+fn launch(world: &World) -> Child {
     let config = world.path("trawl.toml");
     let limits = "[limits]\nrequests_per_minute = 1000000\n";
     std::fs::write(&config, format!("{limits}{}", world.config)).expect("a configuration");
@@ -253,7 +311,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         command.env("RUST_LOG", world.log);
     }
     let log = world.log_to.open(&world.path("log"));
-    let mut child = command
+    command
         .stdin(Stdio::null())
         .stdout(match world.port {
             Some(_) => Stdio::null(),
@@ -261,16 +319,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         })
         .stderr(log)
         .spawn()
-        .expect("a process");
-    let (address, greeting) = match child.stdout.take() {
-        Some(output) => greeting(output),
-        None => (accepting(&mut child, port), String::new()),
-    };
-    let Some(address) = address else {
-        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
-        panic!("the server did not start: {log}");
-    };
-    (child, address, greeting)
+        .expect("a process")
 }
 
 /// What a server prints at its start, and the address in it.

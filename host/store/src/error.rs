@@ -62,7 +62,7 @@ pub enum StoreError {
     },
     /// Another process uses the PostgreSQL database.
     #[error(
-        "another process uses the database at {server}: stop it first, or give this one a database of its own; one process uses a database at a time"
+        "another process uses the database at {server}: stop it first, give this one a database of its own, or start it with `--standby` to take over when that one ends"
     )]
     DatabaseInUse {
         /// The server and the database, without user and password.

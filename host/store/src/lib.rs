@@ -49,7 +49,7 @@ pub use entry::{Consumed, EntryKind, LedgerEntry, OpenReserve, Posted, WAITS_FOR
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
-pub use open::open;
+pub use open::{open, open_when_free};
 pub use outbox::{
     BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
     SigningSecrets, WebhookSecrets,

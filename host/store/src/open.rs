@@ -24,6 +24,17 @@ pub async fn open(data: DataDir, url: Option<&PostgresUrl>) -> Result<Arc<dyn St
     }
 }
 
+/// As [`open`] with a URL, but waits while another process uses the database.
+///
+/// # Errors
+/// Those of [`PostgresStore::open_when_free`].
+pub async fn open_when_free(
+    data: DataDir,
+    url: &PostgresUrl,
+) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(PostgresStore::open_when_free(data, url).await?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,4 +15,11 @@ use crate::totals::TotalsStore;
 pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore + TotalsStore {
     /// Finishes pending writes and closes the connections.
     fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// Resolves once another process has taken the database over, because this one was suspended
+    /// or cut off from it for too long: it can write nothing any more. Never in a back end that no
+    /// other process can take.
+    fn taken_over(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 }

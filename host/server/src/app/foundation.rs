@@ -52,7 +52,10 @@ impl Foundation {
         let store_url = settings::store_url(&config)?;
         let data = DataDir::create(&paths.data)?;
         let compiled = data.private_folder("compiled")?;
-        let store = trawl_store::open(data, store_url.as_ref()).await?;
+        let store = match &store_url {
+            Some(url) if config.store.standby => trawl_store::open_when_free(data, url).await?,
+            url => trawl_store::open(data, url.as_ref()).await?,
+        };
         let admin_key = AdminKey::open(&paths.data)?;
         let storage = open_storage(&config, &store, &paths.data)?;
         let page_cache = open_page_cache(&config, &paths.data, storage.disk()).await?;

@@ -13,12 +13,15 @@ use trawl_api::Service;
 use super::{App, balance_events, settings};
 use crate::listener;
 
+/// Why a server ends that another one has replaced.
+const TAKEN_OVER: &str = "another server has taken over the database, because this one was suspended or cut off from it: start this one again with `--standby`";
+
 impl App {
     /// Serves at `listener` until [`Self::stop`]. Then refuses new requests with 503, waits for
     /// those in flight, and closes the store.
     ///
     /// # Errors
-    /// The crawls of the last run cannot be read.
+    /// The crawls of the last run cannot be read, or another server has taken the database over.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
         self.spawn_until_stop(Arc::clone(self.storage.disk()).watch());
@@ -37,7 +40,11 @@ impl App {
         self.tasks.spawn(async move { crawls.recover(last).await });
         let crawls = self.crawls.clone();
         self.spawn_until_stop(async move { crawls.expire_periodically().await });
-        self.serve_http(listener).await;
+        tokio::select! {
+            () = self.serve_http(listener) => {}
+            // What is in flight cannot be charged or stored any more, so nothing is waited for.
+            () = self.store.taken_over() => anyhow::bail!(TAKEN_OVER),
+        }
         self.close().await;
         Ok(())
     }

@@ -50,6 +50,9 @@ pub(super) struct ServeArgs {
     /// the folder of its socket (default: a SQLite file in the data directory).
     #[arg(long, env = "TRAWL_STORE", value_name = "URL", hide_env_values = true)]
     store: Option<String>,
+    /// Wait while another server uses the PostgreSQL database, and take over when it has ended.
+    #[arg(long, env = "TRAWL_STANDBY")]
+    standby: bool,
     /// Access log on standard output (default: common on a terminal, otherwise json).
     #[arg(long, env = "TRAWL_ACCESS_LOG", value_enum, value_name = "FORMAT")]
     access_log: Option<AccessLogSetting>,
@@ -71,19 +74,22 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     if args.store.is_some() {
         config.store.url = args.store;
     }
+    config.store.standby |= args.standby;
     descriptors::raise();
-    let listener = TcpListener::bind(args.listen).await.with_context(|| {
-        format!(
-            "cannot listen on `{}`; choose another address with `--listen`",
-            args.listen
-        )
-    })?;
-    let address = listener.local_addr()?;
     let paths = Paths {
         data: args.data,
         plugins,
     };
-    let app = App::build(config, &paths).await?;
+    let (app, listener) = if config.store.standby {
+        // Who connects to a server that waits is refused, and goes to the one that does not.
+        let app = App::build(config, &paths).await?;
+        (app, listen(args.listen).await?)
+    } else {
+        // The address first: that it is in use is said at once.
+        let listener = listen(args.listen).await?;
+        (App::build(config, &paths).await?, listener)
+    };
+    let address = listener.local_addr()?;
     greet(&app, address, &paths.data).await?;
     let stopping = Arc::clone(&app);
     let mut stop_signals = StopSignals::listen(hangup)?;
@@ -95,6 +101,12 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let served = app.serve(listener).await;
     signals.abort();
     served
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on `{address}`; choose another address with `--listen`")
+    })
 }
 
 /// Makes all files of the process private to its user, and a crash write no image of its memory,

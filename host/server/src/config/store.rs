@@ -11,6 +11,8 @@ pub struct StoreSettings {
     /// A PostgreSQL database: `postgres://user:password@host/database`, or the folder of the
     /// server's socket. By default a SQLite file in the data directory.
     pub url: Option<String>,
+    /// Wait while another server uses the PostgreSQL database, and take over when it has ended.
+    pub standby: bool,
 }
 
 impl fmt::Debug for StoreSettings {
@@ -18,6 +20,7 @@ impl fmt::Debug for StoreSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreSettings")
             .field("has_url", &self.url.is_some())
+            .field("standby", &self.standby)
             .finish()
     }
 }
@@ -30,6 +33,7 @@ mod tests {
     fn the_url_is_not_shown() {
         let settings = StoreSettings {
             url: Some("postgres://ann:s3cret@db/pages".to_owned()),
+            standby: true,
         };
         let shown = format!("{settings:?}");
         assert!(shown.contains("has_url: true"), "{shown}");

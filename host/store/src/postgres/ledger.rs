@@ -12,6 +12,10 @@ use crate::{
 };
 
 impl LedgerStore for PostgresStore {
+    fn may_begin(&self) -> bool {
+        self.renewal.lease.is_held()
+    }
+
     fn accounts(&self) -> StoreFuture<'_, Vec<AccountRecord>> {
         Box::pin(accounts::all(&self.readers))
     }

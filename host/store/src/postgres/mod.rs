@@ -11,6 +11,7 @@ mod crawl_progress;
 mod crawls;
 mod entries;
 mod interrupted;
+mod lease;
 mod ledger;
 mod lists;
 mod logs;
@@ -21,6 +22,7 @@ mod row;
 mod schema;
 #[cfg(test)]
 pub(crate) mod server;
+mod standby;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
@@ -40,6 +42,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 use claim::Nonce;
+use lease::Renewal;
 use row::{LIST_TIME_MAX, failed_to};
 
 pub use url::{NotAPostgresUrl, PostgresUrl};
@@ -74,19 +77,28 @@ const LISTS: Bounds = Bounds {
     time: LIST_TIME_MAX,
 };
 
+/// The connection that renews the lease. It is no writer: under another nonce it changes nothing.
+const RENEWAL: Bounds = Bounds {
+    connections: 1,
+    wait: Duration::from_secs(2),
+    time: Duration::from_secs(2),
+};
+
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
 pub struct PostgresStore {
     writers: PgPool,
     readers: PgPool,
     lists: PgPool,
+    renewal: Renewal,
     // Fields drop in order: the directory's lock is released last.
     _data: DataDir,
 }
 
 impl PostgresStore {
     /// Connects to a database, and claims it for this process. Creates its tables if there are
-    /// none, and migrates an older schema.
+    /// none, and migrates an older schema. A process that was suspended or cut off from the
+    /// database for longer than its lease is no obstacle: its connections are ended.
     ///
     /// # Errors
     /// [`StoreError::Unreachable`] if there is no connection, [`StoreError::DatabaseInUse`] if
@@ -94,28 +106,40 @@ impl PostgresStore {
     /// [`StoreError::SchemaTooNew`] or [`StoreError::Damaged`] for a database that this program
     /// must not write to, [`StoreError::NotMoved`] if the accounts are in the data directory.
     pub async fn open(data: DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
-        let options = url.options().clone();
-        let options = options
-            .application_name("trawl")
-            .options([("search_path", schema::NAME)])
-            .disable_statement_logging();
+        let options = options(url);
         let mut first = connect(&options, url).await?;
-        let is_empty = schema::check(&mut first).await?;
-        if is_empty && data.has_database() {
+        let found = schema::check(&mut first).await?;
+        if found == 0 && data.has_database() {
             return Err(StoreError::NotMoved);
         }
-        claim::lock(&mut first, url.shown()).await?;
+        claim::lock(&mut first, url.shown(), found >= schema::LEASES_SINCE).await?;
         schema::migrate(&mut first).await?;
-        let nonce = claim::take(&mut first).await?;
+        let (nonce, lease) = claim::take(&mut first).await?;
         data.note_postgres(url.shown())?;
         logs::name_missing(&mut first, data.path()).await?;
         first.close().await.map_err(failed_to("open it"))?;
+        let writers = joined(pool(&options, WRITERS), nonce);
+        let readers = joined(pool(&options, READERS), nonce);
+        let lists = joined(pool(&options, LISTS), nonce);
+        let renewal = opened(pool(&options, RENEWAL)).await?;
         Ok(Self {
-            writers: pool(&options, nonce, WRITERS).await?,
-            readers: pool(&options, nonce, READERS).await?,
-            lists: pool(&options, nonce, LISTS).await?,
+            writers: opened(writers).await?,
+            readers: opened(readers).await?,
+            lists: opened(lists).await?,
+            renewal: Renewal::start(lease, renewal, nonce),
             _data: data,
         })
+    }
+
+    /// As [`Self::open`], but waits while another process uses the database: until that has closed
+    /// it, or its lease has ended. A database that cannot be reached is waited for as well, once it
+    /// was reached.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_when_free(data: DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
+        standby::wait(&options(url), url).await?;
+        Self::open(data, url).await
     }
 
     /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
@@ -139,12 +163,16 @@ async fn connect(
     })
 }
 
-/// A pool that opens all its connections at once, and others only for those that broke.
-async fn pool(
-    options: &PgConnectOptions,
-    nonce: Nonce,
-    bounds: Bounds,
-) -> Result<PgPool, StoreError> {
+fn options(url: &PostgresUrl) -> PgConnectOptions {
+    let options = url.options().clone();
+    options
+        .application_name("trawl")
+        .options([("search_path", schema::NAME)])
+        .disable_statement_logging()
+}
+
+/// A pool that will open all its connections at once, and others only for those that broke.
+fn pool(options: &PgConnectOptions, bounds: Bounds) -> (PgPoolOptions, PgConnectOptions) {
     let options = options.clone().options([
         ("statement_timeout", bounds.time.as_millis().to_string()),
         // A connection whose process is gone must not keep its locks.
@@ -155,14 +183,26 @@ async fn pool(
         // Keepalives are not sent while an answer waits to be acknowledged.
         ("tcp_user_timeout", "25000".to_owned()),
     ]);
-    PgPoolOptions::new()
+    let pool = PgPoolOptions::new()
         .max_connections(bounds.connections)
         .min_connections(bounds.connections)
         .idle_timeout(None)
         .max_lifetime(None)
-        .acquire_timeout(bounds.wait)
-        .after_connect(move |connection, _| Box::pin(claim::join(connection, nonce)))
-        .connect_with(options)
+        .acquire_timeout(bounds.wait);
+    (pool, options)
+}
+
+/// The same, whose connections write for the process with this nonce.
+fn joined(
+    (pool, options): (PgPoolOptions, PgConnectOptions),
+    nonce: Nonce,
+) -> (PgPoolOptions, PgConnectOptions) {
+    let pool = pool.after_connect(move |connection, _| Box::pin(claim::join(connection, nonce)));
+    (pool, options)
+}
+
+async fn opened((pool, options): (PgPoolOptions, PgConnectOptions)) -> Result<PgPool, StoreError> {
+    pool.connect_with(options)
         .await
         .map_err(failed_to("open it"))
 }
@@ -173,6 +213,12 @@ impl Store for PostgresStore {
             self.lists.close().await;
             self.readers.close().await;
             self.writers.close().await;
+            // Last: until then nothing else may write.
+            self.renewal.give_up().await;
         })
+    }
+
+    fn taken_over(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.renewal.lease.lost())
     }
 }

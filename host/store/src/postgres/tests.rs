@@ -15,6 +15,9 @@ use crate::{
     LogPosition, PageLog, PageRange, PageRow, Progress, Store as _, StoreError, Written,
 };
 
+/// Long enough for a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A store, and the data directory that it has locked.
 struct Opened {
     store: Arc<PostgresStore>,
@@ -316,6 +319,64 @@ async fn a_process_that_was_cut_off_writes_nothing_after_another_one_has_begun()
     assert_eq!(written.expect("written"), [Written::New]);
     assert_eq!(second.store.entry("t:2").await.expect("a search"), None);
     second.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_process_whose_lease_has_ended_is_taken_over() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    with_accounts(&*first.store).await;
+    assert!(first.store.may_begin());
+    assert!(matches!(
+        try_open(&url).await.map(drop),
+        Err(StoreError::DatabaseInUse { .. })
+    ));
+
+    let database = url.options().get_database().expect("a name").to_owned();
+    let mut other = server.connect(&database).await;
+    // It is renewed every few seconds: again, should that come in between.
+    let second = loop {
+        sqlx::query("UPDATE trawl.claim SET expires = '-infinity'")
+            .execute(&mut other)
+            .await
+            .expect("ended");
+        if let Ok(second) = try_open(&url).await {
+            break second;
+        }
+    };
+    tokio::time::timeout(PATIENCE, first.store.taken_over())
+        .await
+        .expect("it learns of it");
+    assert!(!first.store.may_begin());
+    let top_up = |id: &str| [entry(id, EntryKind::TopUp, 5, 0)];
+    let late = first.store.post_group(&top_up("t:1")).await;
+    assert!(late.is_err(), "{late:?}");
+    let written = second.store.post_group(&top_up("t:2")).await;
+    assert_eq!(written.expect("written"), [Written::New]);
+    assert!(second.store.may_begin());
+    second.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_standby_waits_for_the_end_of_the_other() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let standby = tokio::spawn(async move { PostgresStore::open_when_free(data, &url).await });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!standby.is_finished());
+    first.store.close().await;
+    // Sooner than the lease would have ended: it is given up.
+    let opened = tokio::time::timeout(Duration::from_secs(8), standby).await;
+    let second = opened.expect("in time").expect("it ended");
+    let second = second.expect("a store");
+    assert!(second.may_begin());
+    second.close().await;
 }
 
 #[tokio::test]

@@ -315,6 +315,10 @@ pub(super) fn webhook_limits(config: &Config) -> WebhookLimits {
 /// The PostgreSQL database, if there is one.
 pub(super) fn store_url(config: &Config) -> anyhow::Result<Option<PostgresUrl>> {
     let url = config.store.url.as_deref();
+    anyhow::ensure!(
+        url.is_some() || !config.store.standby,
+        "`[store] standby` and `--standby` need a PostgreSQL database: name it by `[store] url`"
+    );
     let parsed = url.map(str::parse::<PostgresUrl>).transpose();
     parsed.context("`[store] url`, `--store` or TRAWL_STORE cannot be used")
 }

@@ -1,0 +1,51 @@
+//! Waiting for a database that another process uses.
+
+use std::time::Duration;
+
+use sqlx::Connection as _;
+use sqlx::postgres::PgConnectOptions;
+
+use super::{PostgresUrl, connect, lease, schema};
+use crate::StoreError;
+
+/// How often the lease of the other process is looked at.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Waits until no process has a lease of the database.
+///
+/// # Errors
+/// The database was not reached the first time, or must not be used by this program.
+pub(super) async fn wait(options: &PgConnectOptions, url: &PostgresUrl) -> Result<(), StoreError> {
+    let mut is_waiting = false;
+    loop {
+        match is_free(options, url).await {
+            Ok(true) => return Ok(()),
+            Ok(false) if !is_waiting => {
+                let server = url.shown();
+                tracing::info!(
+                    server,
+                    "another process uses the database: waiting for its end"
+                );
+                is_waiting = true;
+            }
+            Ok(false) => {}
+            // It may be its restart that the other process does not survive.
+            Err(error) if is_waiting && error.is_unreachable() => {
+                tracing::warn!(error = %error, "the database cannot be reached");
+            }
+            Err(error) => return Err(error),
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Whether no process has a lease. Each look has a connection of its own: a broken one is none.
+async fn is_free(options: &PgConnectOptions, url: &PostgresUrl) -> Result<bool, StoreError> {
+    let mut connection = connect(options, url).await?;
+    let found = schema::check(&mut connection).await?;
+    // A database without leases is locked by who uses it, which is waited for when it is opened.
+    let is_free = found < schema::LEASES_SINCE || lease::has_ended(&mut connection).await?;
+    // A connection that does not close well is closed all the same.
+    let _closed = connection.close().await;
+    Ok(is_free)
+}
