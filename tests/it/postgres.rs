@@ -2,9 +2,11 @@
 //! which is to go away and come back.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use trawl_tests::{FakeSite, PostgresServer, ServerProcess, World, run_program};
 
 use crate::crawl_kill::{begin_crawl, check_crawl, check_kills, state};
@@ -126,21 +128,41 @@ async fn a_crawl_goes_on_when_the_database_comes_back() {
     assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
 }
 
-/// The world of a standby of this server. Both have the page logs on one disk.
+/// The same, and the folder of its object store.
+fn world_with_objects() -> (PostgresServer, TempDir, World) {
+    let (postgres, mut world) = world_on_postgres();
+    let objects = TempDir::new().unwrap();
+    let url = format!("file://{}", objects.path().display());
+    world.environment.push(("TRAWL_OBJECTS".to_owned(), url));
+    (postgres, objects, world)
+}
+
+/// The world of a standby of this server: what both have is the database and the object store.
 fn standby_of(server: &ServerProcess) -> World {
     let mut world = World::new();
     world.environment.clone_from(&server.world.environment);
     let standby = ("TRAWL_STANDBY".to_owned(), "true".to_owned());
     world.environment.push(standby);
-    let logs = server.world.data().join("crawls");
-    std::os::unix::fs::symlink(logs, world.data().join("crawls")).unwrap();
     world
+}
+
+/// Waits until a crawl has some pages.
+async fn until_begun(server: &ServerProcess, id: &str) {
+    let until = Instant::now() + PATIENCE;
+    while state(server, id).await["pages"]
+        .as_u64()
+        .unwrap_or_default()
+        < 20
+    {
+        assert!(Instant::now() < until, "the crawl does not begin");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
 async fn a_standby_goes_on_with_the_crawls_of_a_server_that_was_killed() {
-    let (_postgres, world) = world_on_postgres();
+    let (_postgres, _objects, world) = world_with_objects();
     let site = FakeSite::start().await;
     let mut server = ServerProcess::start(world);
     let mut standby = server.start_standby(standby_of(&server));
@@ -165,4 +187,110 @@ async fn a_standby_goes_on_with_the_crawls_of_a_server_that_was_killed() {
     let statement = next.account(&["statement", "caller"]);
     assert!(statement["balance"].as_i64().unwrap() < 100_000_000_000);
     assert_eq!(next.account(&["verify"])["disagreements"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_suspended_server_changes_nothing_when_it_wakes_up() {
+    let (_postgres, _objects, world) = world_with_objects();
+    let site = FakeSite::start().await;
+    let mut server = ServerProcess::start(world);
+    let id = begin_crawl(&server, &site).await;
+    until_begun(&server, &id).await;
+    let mut standby = server.start_standby(standby_of(&server));
+    server.signal("-STOP");
+    let took = standby.until_accepting(PATIENCE).await;
+    eprintln!("the standby took over after {took:?}");
+    server.signal("-CONT");
+    let has_succeeded = server.ended(PATIENCE).await;
+    let log = std::fs::read_to_string(server.world.path("log")).unwrap();
+    assert!(!has_succeeded, "{log}");
+    assert!(log.contains("has taken over the database"), "{log}");
+    check_crawl(&standby, &site, &id).await;
+}
+
+/// A server of S3 with the bucket `pages`.
+struct S3 {
+    process: Child,
+    endpoint: String,
+}
+
+impl S3 {
+    async fn start(folder: &Path) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let log = std::fs::File::create(folder.join("s3.log")).unwrap();
+        let process = Command::new("python3")
+            .args([
+                "-m",
+                "moto.server",
+                "-H",
+                "127.0.0.1",
+                "-p",
+                &port.to_string(),
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let endpoint = format!("http://127.0.0.1:{port}");
+        let s3 = Self { process, endpoint };
+        s3.create_bucket().await;
+        s3
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test is not the server")]
+    async fn create_bucket(&self) {
+        // This fails when a provider is installed already, which is just as good.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
+        let until = Instant::now() + PATIENCE;
+        let bucket = format!("{}/pages", self.endpoint);
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        loop {
+            match client.put(&bucket).send().await {
+                Ok(created) if created.status().is_success() => return,
+                other => assert!(Instant::now() < until, "no S3 server: {other:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+impl Drop for S3 {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _killed = self.process.kill();
+        let _ended = self.process.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(
+    any(no_postgres, no_moto),
+    ignore = "no PostgreSQL or no S3 server: install postgresql, pip install 'moto[server]'"
+)]
+async fn pages_are_stored_in_a_bucket() {
+    let (_postgres, mut world) = world_on_postgres();
+    let s3 = S3::start(&world.path("")).await;
+    for (name, value) in [
+        ("TRAWL_OBJECTS", "s3://pages/trawl"),
+        ("AWS_ENDPOINT", s3.endpoint.as_str()),
+        ("AWS_ALLOW_HTTP", "true"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("NO_PROXY", "127.0.0.1"),
+    ] {
+        world.environment.push((name.to_owned(), value.to_owned()));
+    }
+    let site = FakeSite::start().await;
+    let mut server = ServerProcess::start(world);
+    let id = begin_crawl(&server, &site).await;
+    until_begun(&server, &id).await;
+    server.kill();
+    server.start_again();
+    check_crawl(&server, &site, &id).await;
+    assert!(!server.world.data().join("crawls").exists(), "no file");
 }

@@ -339,7 +339,7 @@ mod tests {
         Target {
             sinks: Sinks {
                 store: store.clone(),
-                log: Arc::new(Mutex::new(log)),
+                log: log.into(),
                 webhooks: Webhooks::new(store.clone(), Clock::wall(), WebhookLimits::default()),
             },
             storage: Storage::new(store.clone(), Arc::new(disk), 0),

@@ -344,9 +344,9 @@ impl Crawls {
             registry: Arc::clone(&ready.registry),
         };
         let parts = &self.parts;
-        let (pipelines, data, storage) = (&parts.pipelines, &parts.data, &parts.storage);
+        let (pipelines, logs, storage) = (&parts.pipelines, &parts.logs, &parts.storage);
         pipelines
-            .at_end(&parts.store, data, storage, finished)
+            .at_end(&parts.store, logs, storage, finished)
             .await;
     }
 

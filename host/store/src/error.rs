@@ -122,6 +122,16 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
+    /// The object store failed.
+    #[error("the object store failed to {doing}: {reason}")]
+    Objects {
+        /// The operation.
+        doing: &'static str,
+        /// The cause.
+        reason: String,
+        /// Whether it may succeed later.
+        is_passing: bool,
+    },
     /// The database failed.
     #[error("the database failed to {doing}")]
     Database {
@@ -153,8 +163,8 @@ impl StoreError {
         }
     }
 
-    /// Whether there is no connection to the database at the moment, so that the operation may
-    /// succeed once there is one. It may also have been carried out.
+    /// Whether the database or the object store cannot be reached at the moment, so that the
+    /// operation may succeed once it can. It may also have been carried out.
     pub fn is_unreachable(&self) -> bool {
         /// `admin_shutdown`, `crash_shutdown` and `cannot_connect_now` of PostgreSQL, and the class
         /// of its connection exceptions.
@@ -162,6 +172,7 @@ impl StoreError {
         const CLASS: &str = "08";
         match self {
             Self::Unreachable { .. } => true,
+            Self::Objects { is_passing, .. } => *is_passing,
             Self::Database { source, .. } => match source {
                 sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
                 source => source

@@ -1,11 +1,14 @@
 //! A back end with all stores.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 
 use crate::contacts::ContactStore;
 use crate::crawls::CrawlStore;
 use crate::ledger::LedgerStore;
 use crate::outbox::OutboxStore;
+use crate::segments::SegmentStore;
 use crate::totals::TotalsStore;
 
 /// A back end that implements every store.
@@ -21,5 +24,10 @@ pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore + TotalsS
     /// other process can take.
     fn taken_over(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
+    }
+
+    /// The store of the segments of page logs; `None` in a back end whose page logs are files.
+    fn segments(self: Arc<Self>) -> Option<Arc<dyn SegmentStore>> {
+        None
     }
 }

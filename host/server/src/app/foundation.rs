@@ -13,7 +13,7 @@ use trawl_control::ControlHandler;
 use trawl_engine::cache::{self, CacheConfig, PageCache};
 use trawl_model::clock::Clock;
 use trawl_plugins::Plugins;
-use trawl_store::{DataDir, Disk, Storage, Store};
+use trawl_store::{DataDir, Disk, Objects, PageLogs, Storage, Store};
 
 use super::admin_key::AdminKey;
 use super::engine::EngineParts;
@@ -27,6 +27,7 @@ pub(super) struct Foundation {
     pub(super) listener_limits: ListenerLimits,
     pub(super) prices: Prices,
     pub(super) store: Arc<dyn Store>,
+    pub(super) logs: PageLogs,
     pub(super) storage: Storage,
     pub(super) admin_key: AdminKey,
     pub(super) page_cache: Option<Arc<PageCache>>,
@@ -56,6 +57,7 @@ impl Foundation {
             Some(url) if config.store.standby => trawl_store::open_when_free(data, url).await?,
             url => trawl_store::open(data, url.as_ref()).await?,
         };
+        let logs = open_logs(&config, &store, &paths.data)?;
         let admin_key = AdminKey::open(&paths.data)?;
         let storage = open_storage(&config, &store, &paths.data)?;
         let page_cache = open_page_cache(&config, &paths.data, storage.disk()).await?;
@@ -65,6 +67,7 @@ impl Foundation {
             listener_limits,
             prices,
             store,
+            logs,
             storage,
             admin_key,
             page_cache,
@@ -133,6 +136,23 @@ async fn start_billing(
         .record_prices(&settings::price_list(config)?)
         .await?;
     Ok(billing)
+}
+
+/// The page logs: in an object store if there is one, otherwise files of the data directory.
+fn open_logs(config: &Config, store: &Arc<dyn Store>, data: &Path) -> anyhow::Result<PageLogs> {
+    let Some(url) = settings::objects_url(config)? else {
+        return Ok(PageLogs::in_files(data));
+    };
+    let segments = Arc::clone(store).segments();
+    let segments = segments
+        .context("`[store] objects` needs a PostgreSQL database: name it by `[store] url`")?;
+    let objects = Objects::open(&url).with_context(|| format!("cannot use `{url}`"))?;
+    Ok(PageLogs::in_segments(
+        data,
+        objects,
+        segments,
+        Clock::wall(),
+    ))
 }
 
 /// Measures the disk and applies the limits of what accounts store.

@@ -204,7 +204,7 @@ fn crawls_parts(foundation: &Foundation, engine: &EngineParts) -> anyhow::Result
         billing: foundation.billing.clone(),
         tariff: Tariff::PayAsYouGo(foundation.prices),
         clock: Clock::wall(),
-        data: foundation.data.clone(),
+        logs: foundation.logs.clone(),
         snapshot: Arc::new(move || plugins.snapshot()),
         defaults: ConfiguredDefaults {
             pools: settings::pools(config)?,

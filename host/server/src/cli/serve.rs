@@ -50,6 +50,10 @@ pub(super) struct ServeArgs {
     /// the folder of its socket (default: a SQLite file in the data directory).
     #[arg(long, env = "TRAWL_STORE", value_name = "URL", hide_env_values = true)]
     store: Option<String>,
+    /// Where the pages of crawls are stored, with a PostgreSQL database: `s3://bucket/prefix`, or
+    /// `file:///folder` (default: files in the data directory).
+    #[arg(long, env = "TRAWL_OBJECTS", value_name = "URL")]
+    objects: Option<String>,
     /// Wait while another server uses the PostgreSQL database, and take over when it has ended.
     #[arg(long, env = "TRAWL_STANDBY")]
     standby: bool,
@@ -73,6 +77,9 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     }
     if args.store.is_some() {
         config.store.url = args.store;
+    }
+    if args.objects.is_some() {
+        config.store.objects = args.objects;
     }
     config.store.standby |= args.standby;
     descriptors::raise();

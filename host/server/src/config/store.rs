@@ -11,6 +11,9 @@ pub struct StoreSettings {
     /// A PostgreSQL database: `postgres://user:password@host/database`, or the folder of the
     /// server's socket. By default a SQLite file in the data directory.
     pub url: Option<String>,
+    /// Where the pages of crawls are stored: `s3://bucket/prefix`, or `file:///folder`. By default
+    /// files in the data directory.
+    pub objects: Option<String>,
     /// Wait while another server uses the PostgreSQL database, and take over when it has ended.
     pub standby: bool,
 }
@@ -20,6 +23,7 @@ impl fmt::Debug for StoreSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreSettings")
             .field("has_url", &self.url.is_some())
+            .field("objects", &self.objects)
             .field("standby", &self.standby)
             .finish()
     }
@@ -33,6 +37,7 @@ mod tests {
     fn the_url_is_not_shown() {
         let settings = StoreSettings {
             url: Some("postgres://ann:s3cret@db/pages".to_owned()),
+            objects: None,
             standby: true,
         };
         let shown = format!("{settings:?}");

@@ -8,8 +8,8 @@ use trawl_model::clock::Timestamp;
 use trawl_model::{ContentHash, Nanodollars, SkipReason, UrlRow, UrlState};
 
 use super::row::{begin, column, failed_to, list_failed_to, number, signed, text};
-use super::totals;
-use crate::{LogPosition, PageContent, PageRow, Progress, StoreError};
+use super::{segments, totals};
+use crate::{LogPosition, PageContent, PageRow, Progress, SegmentId, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
@@ -152,20 +152,22 @@ async fn insert_pages(
     let times = rows.iter().map(|row| row.at.map(|at| at.0));
     let errors = rows.iter().map(|row| optional(row.error.as_ref()));
     let causes = rows.iter().map(|row| optional(row.cause.as_ref()));
+    let segments = rows.iter().map(|row| row.place.segment.map(|id| id.0));
     let contents = rows.iter().map(|row| row.content);
     let contents = contents.map(|content| content.map(|content| content.to_bytes().to_vec()));
     sqlx::query(
         // Repeats the same batch when a commit was reported as failed but had reached the disk.
         "INSERT INTO crawl_pages
-             (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause, content)
-         SELECT $1, seq, n, status, is_failed, place, length, at, cost, error, cause, content
+             (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause, content, segment)
+         SELECT $1, seq, n, status, is_failed, place, length, at, cost, error, cause, content, segment
          FROM UNNEST($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BOOLEAN[], $6::BIGINT[],
-             $7::BIGINT[], $8::BIGINT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[], $12::BYTEA[])
-             AS new (seq, n, status, is_failed, place, length, at, cost, error, cause, content)
+             $7::BIGINT[], $8::BIGINT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[], $12::BYTEA[],
+             $13::BIGINT[])
+             AS new (seq, n, status, is_failed, place, length, at, cost, error, cause, content, segment)
          ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
          is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
          at = excluded.at, cost = excluded.cost, error = excluded.error, cause = excluded.cause,
-         content = excluded.content",
+         content = excluded.content, segment = excluded.segment",
     )
     .bind(crawl)
     .bind(numbers(|row| signed(row.seq)))
@@ -179,10 +181,11 @@ async fn insert_pages(
     .bind(errors.collect::<Vec<Option<String>>>())
     .bind(causes.collect::<Vec<Option<String>>>())
     .bind(contents.collect::<Vec<Option<Vec<u8>>>>())
-    .execute(connection)
+    .bind(segments.collect::<Vec<Option<i64>>>())
+    .execute(&mut *connection)
     .await
-    .map_err(failed_to(WRITING))
-    .map(drop)
+    .map_err(failed_to(WRITING))?;
+    segments::note_crawl(connection, crawl, rows).await
 }
 
 pub(super) async fn urls(
@@ -294,6 +297,7 @@ fn page(row: &PgRow) -> Result<PageRow, StoreError> {
         status: number(row, "status")?,
         is_failed: column(row, "is_failed")?,
         place: LogPosition {
+            segment: column::<Option<i64>>(row, "segment")?.map(SegmentId),
             offset: number(row, "place")?,
             length: number(row, "length")?,
         },

@@ -20,6 +20,7 @@ mod prices;
 mod records;
 mod row;
 mod schema;
+mod segments;
 #[cfg(test)]
 pub(crate) mod server;
 mod standby;
@@ -30,6 +31,7 @@ mod totals;
 mod url;
 mod usage;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -39,6 +41,7 @@ use sqlx::{ConnectOptions, Connection};
 
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
+use crate::segments::SegmentStore;
 use crate::store::Store;
 
 use claim::Nonce;
@@ -220,5 +223,9 @@ impl Store for PostgresStore {
 
     fn taken_over(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.renewal.lease.lost())
+    }
+
+    fn segments(self: Arc<Self>) -> Option<Arc<dyn SegmentStore>> {
+        Some(self)
     }
 }

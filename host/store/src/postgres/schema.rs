@@ -15,9 +15,10 @@ const READING: &str = "read its schema version";
 const SERVER_MIN: i32 = 150_000;
 
 /// The files, oldest first: the first is version 1.
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     ("all", include_str!("migrations/1_all.sql")),
     ("lease", include_str!("migrations/2_lease.sql")),
+    ("segments", include_str!("migrations/3_segments.sql")),
 ];
 /// The first version in which the process that writes has a lease.
 pub(super) const LEASES_SINCE: i64 = 2;

@@ -283,6 +283,7 @@ fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
         status: column(row, "status")?,
         is_failed: column(row, "is_failed")?,
         place: LogPosition {
+            segment: None,
             offset: count_column(row, "place")?,
             length: column(row, "length")?,
         },
