@@ -177,13 +177,13 @@ async fn a_standby_goes_on_with_the_crawls_of_a_server_that_was_killed() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     server.kill();
-    let took = standby.until_accepting(PATIENCE).await;
+    let took = standby.until_answering(PATIENCE).await;
     eprintln!("the standby took over after {took:?}");
     check_crawl(&standby, &site, &id).await;
     // One that is stopped gives its lease up, and the next one begins at once.
     let mut next = standby.start_standby(standby_of(&standby));
     standby.stop();
-    next.until_accepting(PATIENCE).await;
+    next.until_answering(PATIENCE).await;
     let statement = next.account(&["statement", "caller"]);
     assert!(statement["balance"].as_i64().unwrap() < 100_000_000_000);
     assert_eq!(next.account(&["verify"])["disagreements"], json!([]));
@@ -199,7 +199,7 @@ async fn a_suspended_server_changes_nothing_when_it_wakes_up() {
     until_begun(&server, &id).await;
     let mut standby = server.start_standby(standby_of(&server));
     server.signal("-STOP");
-    let took = standby.until_accepting(PATIENCE).await;
+    let took = standby.until_answering(PATIENCE).await;
     eprintln!("the standby took over after {took:?}");
     server.signal("-CONT");
     let has_succeeded = server.ended(PATIENCE).await;

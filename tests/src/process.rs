@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::Value;
 
 use crate::{Caller, World};
@@ -70,8 +71,7 @@ impl ServerProcess {
         }
     }
 
-    /// Starts another server of the same service, which has the account of this one and may wait
-    /// until this one has ended: see [`Self::until_accepting`].
+    /// Starts a standby of this server, which has its account.
     ///
     /// # Panics
     /// When there is no free port.
@@ -88,21 +88,25 @@ impl ServerProcess {
         }
     }
 
-    /// Waits until the server accepts connections and returns how long that took.
+    /// Waits until a request is answered with success, by this server or by the one that it sends
+    /// requests to, and returns how long that took.
     ///
     /// # Panics
-    /// When it ends instead, or does not within `time_max`.
-    pub async fn until_accepting(&mut self, time_max: Duration) -> Duration {
+    /// When the process ends instead, or it takes longer than `time_max`.
+    pub async fn until_answering(&mut self, time_max: Duration) -> Duration {
         let began = std::time::Instant::now();
-        let port = self.world.port.expect("a fixed port");
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        loop {
+            let path = "/account";
+            let answer = self.send(Method::GET, path, &[], String::new()).await;
+            if answer.is_some_and(|answer| answer.status == 200) {
+                return began.elapsed();
+            }
             let ended = self.child.try_wait().expect("a process to wait for");
             let log = std::fs::read_to_string(self.world.path("log")).unwrap_or_default();
             assert!(ended.is_none(), "the server did not start: {log}");
             assert!(began.elapsed() < time_max, "it still waits: {log}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        began.elapsed()
     }
 
     /// Runs `trawl account …` on the data directory, whether the server is running or not.

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::contacts::ContactStore;
 use crate::crawls::CrawlStore;
+use crate::future::StoreFuture;
 use crate::ledger::LedgerStore;
 use crate::outbox::OutboxStore;
 use crate::segments::SegmentStore;
@@ -24,6 +25,12 @@ pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore + TotalsS
     /// other process can take.
     fn taken_over(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
+    }
+
+    /// Says where other servers of the same database reach this process by HTTP, once it serves:
+    /// `IP:PORT` or `name:PORT`. Does nothing in a back end that has no others.
+    fn announce<'a>(&'a self, _address: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// The store of the segments of page logs; `None` in a back end whose page logs are files.

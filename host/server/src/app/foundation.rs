@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -42,11 +43,16 @@ pub(super) struct Foundation {
 }
 
 impl Foundation {
-    /// Locks the data directory, opens the store, and starts billing.
+    /// Locks the data directory, opens the store, and starts billing. A standby waits for the store
+    /// and says in `serving` where the server is that has it.
     ///
     /// # Errors
     /// The directory is in use, or a setting is invalid.
-    pub(super) async fn open(config: Config, paths: &Paths) -> anyhow::Result<Self> {
+    pub(super) async fn open(
+        config: Config,
+        paths: &Paths,
+        serving: &watch::Sender<Option<String>>,
+    ) -> anyhow::Result<Self> {
         let tasks = TaskTracker::new();
         let listener_limits = settings::listener(&config)?;
         let prices = settings::prices(&config)?;
@@ -54,7 +60,9 @@ impl Foundation {
         let data = DataDir::create(&paths.data)?;
         let compiled = data.private_folder("compiled")?;
         let store = match &store_url {
-            Some(url) if config.store.standby => trawl_store::open_when_free(data, url).await?,
+            Some(url) if config.store.standby => {
+                trawl_store::open_when_free(data, url, serving).await?
+            }
             url => trawl_store::open(data, url.as_ref()).await?,
         };
         let logs = open_logs(&config, &store, &paths.data)?;
@@ -199,7 +207,8 @@ mod tests {
             data: folder.path().join("data"),
             plugins: folder.path().join("plugins.toml"),
         };
-        let foundation = Foundation::open(Config::default(), &paths).await;
+        let serving = watch::Sender::new(None);
+        let foundation = Foundation::open(Config::default(), &paths, &serving).await;
         let foundation = foundation.expect("a data directory");
         foundation.start_control().expect("a socket");
 

@@ -24,6 +24,7 @@ impl App {
     /// The crawls of the last run cannot be read, or another server has taken the database over.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
+        self.announce(&listener).await;
         self.spawn_until_stop(Arc::clone(self.storage.disk()).watch());
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
@@ -47,6 +48,20 @@ impl App {
         }
         self.close().await;
         Ok(())
+    }
+
+    /// Tells standbys where this server is: at the configured address, or at the one that it listens
+    /// on, if that is one.
+    async fn announce(&self, listener: &TcpListener) {
+        let own = listener.local_addr().ok();
+        let own = own.filter(|own| !own.ip().is_unspecified());
+        let configured = self.config.store.address.clone();
+        let Some(address) = configured.or_else(|| own.map(|own| own.to_string())) else {
+            return;
+        };
+        if let Err(error) = self.store.announce(&address).await {
+            tracing::warn!(error = %error, "standbys do not know where this server is");
+        }
     }
 
     async fn start_billing_tasks(&self) {

@@ -11,6 +11,8 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
@@ -21,7 +23,7 @@ use super::environment::log_filter;
 use super::listen::{listen_address, on_this_machine};
 use super::standard_output::print;
 use crate::app::{App, Paths};
-use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
+use crate::config::{AccessLogSetting, Config, LISTEN_DEFAULT};
 use crate::listener::descriptors;
 
 /// The data directory by default.
@@ -54,7 +56,8 @@ pub(super) struct ServeArgs {
     /// `file:///folder` (default: files in the data directory).
     #[arg(long, env = "TRAWL_OBJECTS", value_name = "URL")]
     objects: Option<String>,
-    /// Wait while another server uses the PostgreSQL database, and take over when it has ended.
+    /// Wait while another server uses the PostgreSQL database, send requests to it, and take over
+    /// when it has ended.
     #[arg(long, env = "TRAWL_STANDBY")]
     standby: bool,
     /// Access log on standard output (default: common on a terminal, otherwise json).
@@ -87,16 +90,13 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
         data: args.data,
         plugins,
     };
+    let listener = listen(args.listen).await?;
+    let address = listener.local_addr()?;
     let (app, listener) = if config.store.standby {
-        // Who connects to a server that waits is refused, and goes to the one that does not.
-        let app = App::build(config, &paths).await?;
-        (app, listen(args.listen).await?)
+        build_in_turn(listener, config, &paths).await?
     } else {
-        // The address first: that it is in use is said at once.
-        let listener = listen(args.listen).await?;
         (App::build(config, &paths).await?, listener)
     };
-    let address = listener.local_addr()?;
     greet(&app, address, &paths.data).await?;
     let stopping = Arc::clone(&app);
     let mut stop_signals = StopSignals::listen(hangup)?;
@@ -108,6 +108,24 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let served = app.serve(listener).await;
     signals.abort();
     served
+}
+
+/// Waits for the database, and sends requests to the server that has it meanwhile.
+async fn build_in_turn(
+    listener: TcpListener,
+    config: Config,
+    paths: &Paths,
+) -> anyhow::Result<(Arc<App>, TcpListener)> {
+    // Two of one socket: the first ends with the wait.
+    let own = listener.into_std()?;
+    let waiting = TcpListener::from_std(own.try_clone()?)?;
+    let (known, serving) = watch::channel(None);
+    let ended = CancellationToken::new();
+    let forwarding = App::forwarding(&config, waiting, serving, ended.clone())?;
+    tokio::spawn(forwarding);
+    let app = App::build_in_turn(config, paths, &known).await?;
+    ended.cancel();
+    Ok((app, TcpListener::from_std(own)?))
 }
 
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {

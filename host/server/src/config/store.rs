@@ -14,6 +14,9 @@ pub struct StoreSettings {
     /// Where the pages of crawls are stored: `s3://bucket/prefix`, or `file:///folder`. By default
     /// files in the data directory.
     pub objects: Option<String>,
+    /// Where standbys reach this server by HTTP: `10.0.0.5:8700` or `name:8700`. By default the
+    /// address that it listens on, unless that stands for all of the machine.
+    pub address: Option<String>,
     /// Wait while another server uses the PostgreSQL database, and take over when it has ended.
     pub standby: bool,
 }
@@ -24,6 +27,7 @@ impl fmt::Debug for StoreSettings {
         f.debug_struct("StoreSettings")
             .field("has_url", &self.url.is_some())
             .field("objects", &self.objects)
+            .field("address", &self.address)
             .field("standby", &self.standby)
             .finish()
     }
@@ -38,6 +42,7 @@ mod tests {
         let settings = StoreSettings {
             url: Some("postgres://ann:s3cret@db/pages".to_owned()),
             objects: None,
+            address: None,
             standby: true,
         };
         let shown = format!("{settings:?}");

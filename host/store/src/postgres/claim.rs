@@ -56,7 +56,8 @@ pub(super) async fn take(connection: &mut PgConnection) -> Result<(Nonce, Lease)
     getrandom::fill(&mut nonce).expect("the operating system provides random numbers");
     let asked = lease::now();
     sqlx::query(
-        "UPDATE claim SET nonce = $1, expires = clock_timestamp() + make_interval(secs => $2)",
+        "UPDATE claim SET nonce = $1, expires = clock_timestamp() + make_interval(secs => $2),
+             address = NULL",
     )
     .bind(&nonce[..])
     .bind(lease::TIME.as_secs_f64())

@@ -107,6 +107,17 @@ impl Renewal {
         }
     }
 
+    /// Says where the others reach this process.
+    pub(super) async fn announce(&self, address: &str) -> Result<(), StoreError> {
+        sqlx::query("UPDATE claim SET address = $1 WHERE nonce = $2")
+            .bind(address)
+            .bind(&self.nonce[..])
+            .execute(&self.connections)
+            .await
+            .map_err(failed_to("say where it is reached"))
+            .map(drop)
+    }
+
     /// Ends the lease, so that another process need not wait for its end.
     pub(super) async fn give_up(&self) {
         self.task.abort();
@@ -161,9 +172,11 @@ async fn extend(connections: &PgPool, nonce: Nonce) -> Result<bool, StoreError> 
     Ok(done.rows_affected() > 0)
 }
 
-/// Whether the lease of the last process has ended.
-pub(super) async fn has_ended(executor: impl PgExecutor<'_>) -> Result<bool, StoreError> {
-    sqlx::query_scalar("SELECT expires < clock_timestamp() FROM claim")
+/// Whether the lease of the last process has ended, and where that process is reached.
+pub(super) async fn of_last(
+    executor: impl PgExecutor<'_>,
+) -> Result<(bool, Option<String>), StoreError> {
+    sqlx::query_as("SELECT expires < clock_timestamp(), address FROM claim")
         .fetch_one(executor)
         .await
         .map_err(failed_to("read the lease of another process"))

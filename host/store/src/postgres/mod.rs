@@ -38,9 +38,11 @@ use futures_util::future::BoxFuture;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, Postgres};
 use sqlx::{ConnectOptions, Connection};
+use tokio::sync::watch;
 
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
+use crate::future::StoreFuture;
 use crate::segments::SegmentStore;
 use crate::store::Store;
 
@@ -136,12 +138,16 @@ impl PostgresStore {
 
     /// As [`Self::open`], but waits while another process uses the database: until that has closed
     /// it, or its lease has ended. A database that cannot be reached is waited for as well, once it
-    /// was reached.
+    /// was reached. `serving` gets the address of that process, as it has announced it.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_when_free(data: DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
-        standby::wait(&options(url), url).await?;
+    pub async fn open_when_free(
+        data: DataDir,
+        url: &PostgresUrl,
+        serving: &watch::Sender<Option<String>>,
+    ) -> Result<Self, StoreError> {
+        standby::wait(&options(url), url, serving).await?;
         Self::open(data, url).await
     }
 
@@ -223,6 +229,10 @@ impl Store for PostgresStore {
 
     fn taken_over(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.renewal.lease.lost())
+    }
+
+    fn announce<'a>(&'a self, address: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.renewal.announce(address))
     }
 
     fn segments(self: Arc<Self>) -> Option<Arc<dyn SegmentStore>> {

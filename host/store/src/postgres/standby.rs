@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
+use tokio::sync::watch;
 
 use super::{PostgresUrl, connect, lease, schema};
 use crate::StoreError;
@@ -11,14 +12,19 @@ use crate::StoreError;
 /// How often the lease of the other process is looked at.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Waits until no process has a lease of the database.
+/// Waits until no process has a lease of the database. `serving` gets the address of the one that
+/// has it.
 ///
 /// # Errors
 /// The database was not reached the first time, or must not be used by this program.
-pub(super) async fn wait(options: &PgConnectOptions, url: &PostgresUrl) -> Result<(), StoreError> {
+pub(super) async fn wait(
+    options: &PgConnectOptions,
+    url: &PostgresUrl,
+    serving: &watch::Sender<Option<String>>,
+) -> Result<(), StoreError> {
     let mut is_waiting = false;
     loop {
-        match is_free(options, url).await {
+        match is_free(options, url, serving).await {
             Ok(true) => return Ok(()),
             Ok(false) if !is_waiting => {
                 let server = url.shown();
@@ -40,11 +46,24 @@ pub(super) async fn wait(options: &PgConnectOptions, url: &PostgresUrl) -> Resul
 }
 
 /// Whether no process has a lease. Each look has a connection of its own: a broken one is none.
-async fn is_free(options: &PgConnectOptions, url: &PostgresUrl) -> Result<bool, StoreError> {
+async fn is_free(
+    options: &PgConnectOptions,
+    url: &PostgresUrl,
+    serving: &watch::Sender<Option<String>>,
+) -> Result<bool, StoreError> {
     let mut connection = connect(options, url).await?;
     let found = schema::check(&mut connection).await?;
     // A database without leases is locked by who uses it, which is waited for when it is opened.
-    let is_free = found < schema::LEASES_SINCE || lease::has_ended(&mut connection).await?;
+    let (is_free, address) = match found < schema::LEASES_SINCE {
+        true => (true, None),
+        false => lease::of_last(&mut connection).await?,
+    };
+    let address = address.filter(|_| !is_free);
+    serving.send_if_modified(|known| {
+        let is_new = *known != address;
+        *known = address;
+        is_new
+    });
     // A connection that does not close well is closed all the same.
     let _closed = connection.close().await;
     Ok(is_free)

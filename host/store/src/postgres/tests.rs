@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
@@ -367,8 +368,16 @@ async fn a_standby_waits_for_the_end_of_the_other() {
     let first = open(&url).await;
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = DataDir::create(directory.path()).expect("a data directory");
-    let standby = tokio::spawn(async move { PostgresStore::open_when_free(data, &url).await });
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (serving, mut known) = watch::channel(None);
+    let standby = tokio::spawn(async move {
+        let opened = PostgresStore::open_when_free(data, &url, &serving).await;
+        drop(serving);
+        opened
+    });
+    first.store.announce("127.0.0.1:8700").await.expect("said");
+    let is_known = |address: &Option<String>| address.as_deref() == Some("127.0.0.1:8700");
+    let learned = tokio::time::timeout(PATIENCE, known.wait_for(is_known)).await;
+    assert!(learned.expect("in time").is_ok());
     assert!(!standby.is_finished());
     first.store.close().await;
     // Sooner than the lease would have ended: it is given up.
