@@ -34,6 +34,20 @@ fn page(url: &str) -> Value {
     json!({"url": url, "return_format": "empty", "request": "http", "cache": false})
 }
 
+/// Requests a page until it is delivered.
+async fn until_delivered(server: &ServerProcess, url: &str) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let answer = server.post("/scrape", &[], &page(url)).await;
+        if answer.status == 200 && answer.json()[0]["status"] == 200 {
+            return;
+        }
+        let said = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(Instant::now() < until, "{} {said}", answer.status);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
 async fn accounts_bills_and_answers_survive_a_restart() {
@@ -115,16 +129,7 @@ async fn a_crawl_goes_on_when_the_database_comes_back() {
     postgres.start_again();
     check_crawl(&server, &site, &id).await;
     // The server has its connections back, and a lease: it begins work again.
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let answer = server.post("/scrape", &[], &page(&site.url("/page"))).await;
-        if answer.status == 200 && answer.json()[0]["status"] == 200 {
-            break;
-        }
-        let said = String::from_utf8_lossy(&answer.body).into_owned();
-        assert!(Instant::now() < until, "{} {said}", answer.status);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until_delivered(&server, &site.url("/page")).await;
     assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
 }
 
@@ -293,4 +298,32 @@ async fn pages_are_stored_in_a_bucket() {
     server.start_again();
     check_crawl(&server, &site, &id).await;
     assert!(!server.world.data().join("crawls").exists(), "no file");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_page_is_billed_that_a_promoted_standby_of_the_database_lacked() {
+    let (mut postgres, world) = world_on_postgres();
+    let site = FakeSite::start().await;
+    let server = ServerProcess::start(world);
+    until_delivered(&server, &site.url("/page?1")).await;
+    postgres.copy("standby");
+    // Confirmed by a server that is lost with it.
+    until_delivered(&server, &site.url("/page?2")).await;
+    let before = server.account(&["statement", "caller"]);
+    postgres.promote("standby");
+    until_delivered(&server, &site.url("/page?3")).await;
+    let after = server.account(&["statement", "caller"]);
+    let billed = |statement: &Value| {
+        let entries = statement["entries"].as_array().unwrap();
+        let posts = entries.iter().filter(|entry| entry["kind"] == "post");
+        posts
+            .map(|post| post["url"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let urls = |last: u32| (1..=last).map(|n| site.url(&format!("/page?{n}")));
+    assert_eq!(billed(&before), urls(2).collect::<Vec<_>>());
+    assert_eq!(billed(&after), urls(3).collect::<Vec<_>>());
+    assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
+    assert_eq!(server.account(&["list"])[0]["held"], 0);
 }

@@ -17,13 +17,15 @@ const SCRIPT: &str = r#""$@" </dev/null & read -r _; kill -QUIT $!; wait $!"#;
 /// Users who may run a server when the tests are run by root, who may not.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 /// What the server logs once it accepts connections.
-const READY: &str = "database system is ready to accept connections";
+const READY: &str = "database system is ready to accept";
 
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
     programs: PathBuf,
     user: Option<(u32, u32)>,
+    /// Name of the cluster's folder in the temporary one.
+    cluster: String,
     process: Option<Child>,
     folder: tempfile::TempDir,
 }
@@ -44,6 +46,7 @@ impl Server {
         let mut server = Self {
             programs: programs.to_owned(),
             user,
+            cluster: "data".to_owned(),
             process: None,
             folder,
         };
@@ -56,10 +59,7 @@ impl Server {
         let mut create = self.command(self.programs.join("initdb"));
         let options = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C"];
         create.args(options).args(["--username=trawl", "-D"]);
-        let created = create.arg(self.data()).output();
-        let created = created.expect("initdb runs");
-        let said = String::from_utf8_lossy(&created.stderr);
-        assert!(created.status.success(), "initdb: {said}");
+        run(create.arg(self.data()), "initdb");
     }
 
     /// Starts the server again after [`Self::stop`], and waits until it accepts connections.
@@ -117,6 +117,36 @@ impl Server {
         }
     }
 
+    /// Copies the cluster as it is now, under this name: a standby that receives nothing more.
+    ///
+    /// # Panics
+    /// When it cannot be copied.
+    pub fn copy(&self, name: &str) {
+        let mut copy = self.command(self.programs.join("pg_basebackup"));
+        copy.arg("-h").arg(self.folder.path());
+        copy.args(["-p", "5432", "-U", "trawl", "--no-password", "--no-sync"]);
+        copy.args(["--checkpoint=fast", "--wal-method=stream", "-D"]);
+        run(copy.arg(self.folder.path().join(name)), "pg_basebackup");
+    }
+
+    /// Stops the server, and promotes the copy with this name in its place: it lacks what was
+    /// written since, and has a timeline of its own.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn promote(&mut self, name: &str) {
+        self.stop();
+        name.clone_into(&mut self.cluster);
+        let signal = self.data().join("standby.signal");
+        File::create(&signal).expect("a file");
+        if let Some((user, group)) = self.user {
+            chown(&signal, Some(user), Some(group)).expect("given to the user");
+        }
+        self.start_again();
+        let mut promote = self.command(self.programs.join("pg_ctl"));
+        run(promote.args(["promote", "-D"]).arg(self.data()), "pg_ctl");
+    }
+
     /// The URL of a database of this server.
     pub fn url(&self, database: &str) -> String {
         let folder = self.folder.path().display();
@@ -124,7 +154,7 @@ impl Server {
     }
 
     fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.folder.path().join(&self.cluster)
     }
 
     fn command(&self, program: PathBuf) -> Command {
@@ -142,6 +172,14 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Runs a program that must succeed.
+fn run(command: &mut Command, name: &str) {
+    let done = command.stdin(Stdio::null()).output();
+    let done = done.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{name}: {said}");
 }
 
 /// User and group of an unprivileged user, if this process is root's.

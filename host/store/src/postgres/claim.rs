@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::PgConnection;
 
 use super::lease::{self, Lease};
+use super::recent::{self, Recent};
 use super::row::failed_to;
 use crate::StoreError;
 
@@ -77,7 +78,11 @@ pub(super) async fn take(connection: &mut PgConnection) -> Result<(Nonce, Lease)
 ///
 /// # Errors
 /// Another process has claimed the database, or the database failed.
-pub(super) async fn join(connection: &mut PgConnection, nonce: Nonce) -> Result<(), sqlx::Error> {
+pub(super) async fn join(
+    connection: &mut PgConnection,
+    nonce: Nonce,
+    recent: &Recent,
+) -> Result<(), sqlx::Error> {
     let is_locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock_shared($1, $2)")
         .bind(LOCK.0)
         .bind(LOCK.1)
@@ -95,6 +100,7 @@ pub(super) async fn join(connection: &mut PgConnection, nonce: Nonce) -> Result<
         let taken = "another process uses the database";
         return Err(sqlx::Error::Protocol(taken.to_owned()));
     }
+    recent.see(&recent::timeline(connection).await?);
     // A charge is durable before its page is delivered, whatever the database's default is.
     sqlx::query(
         "SELECT set_config('synchronous_commit', 'on', FALSE)

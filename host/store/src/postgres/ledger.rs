@@ -91,7 +91,7 @@ impl LedgerStore for PostgresStore {
     }
 
     fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
-        Box::pin(entries::post_group(&self.writers, entries))
+        Box::pin(entries::post_group(&self.writers, &self.recent, entries))
     }
 
     fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {

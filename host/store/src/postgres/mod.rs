@@ -17,6 +17,7 @@ mod lists;
 mod logs;
 mod outbox;
 mod prices;
+mod recent;
 mod records;
 mod row;
 mod schema;
@@ -39,6 +40,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, Postgres};
 use sqlx::{ConnectOptions, Connection};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
@@ -48,9 +50,12 @@ use crate::store::Store;
 
 use claim::Nonce;
 use lease::Renewal;
+use recent::Recent;
 use row::{LIST_TIME_MAX, failed_to};
 
 pub use url::{NotAPostgresUrl, PostgresUrl};
+
+const OPENING: &str = "open it";
 
 /// Upper bounds of a pool of connections.
 #[derive(Clone, Copy)]
@@ -96,6 +101,8 @@ pub struct PostgresStore {
     readers: PgPool,
     lists: PgPool,
     renewal: Renewal,
+    recent: Arc<Recent>,
+    rewriting: JoinHandle<()>,
     // Fields drop in order: the directory's lock is released last.
     _data: DataDir,
 }
@@ -122,16 +129,24 @@ impl PostgresStore {
         let (nonce, lease) = claim::take(&mut first).await?;
         data.note_postgres(url.shown())?;
         logs::name_missing(&mut first, data.path()).await?;
-        first.close().await.map_err(failed_to("open it"))?;
-        let writers = joined(pool(&options, WRITERS), nonce);
-        let readers = joined(pool(&options, READERS), nonce);
-        let lists = joined(pool(&options, LISTS), nonce);
+        let recent = recent::timeline(&mut first).await.map(Recent::on);
+        let recent = Arc::new(recent.map_err(failed_to(OPENING))?);
+        let warned = recent::warn_of_standbys(&mut first).await;
+        warned.map_err(failed_to(OPENING))?;
+        first.close().await.map_err(failed_to(OPENING))?;
+        let joined = |bounds| joined(pool(&options, bounds), nonce, Arc::clone(&recent));
         let renewal = opened(pool(&options, RENEWAL)).await?;
+        let writers = opened(joined(WRITERS)).await?;
         Ok(Self {
-            writers: opened(writers).await?,
-            readers: opened(readers).await?,
-            lists: opened(lists).await?,
+            readers: opened(joined(READERS)).await?,
+            lists: opened(joined(LISTS)).await?,
             renewal: Renewal::start(lease, renewal, nonce),
+            rewriting: tokio::spawn({
+                let (recent, writers) = (Arc::clone(&recent), writers.clone());
+                async move { recent.rewrite(&writers).await }
+            }),
+            writers,
+            recent,
             _data: data,
         })
     }
@@ -205,20 +220,29 @@ fn pool(options: &PgConnectOptions, bounds: Bounds) -> (PgPoolOptions, PgConnect
 fn joined(
     (pool, options): (PgPoolOptions, PgConnectOptions),
     nonce: Nonce,
+    recent: Arc<Recent>,
 ) -> (PgPoolOptions, PgConnectOptions) {
-    let pool = pool.after_connect(move |connection, _| Box::pin(claim::join(connection, nonce)));
+    let pool = pool.after_connect(move |connection, _| {
+        let recent = Arc::clone(&recent);
+        Box::pin(async move { claim::join(connection, nonce, &recent).await })
+    });
     (pool, options)
 }
 
 async fn opened((pool, options): (PgPoolOptions, PgConnectOptions)) -> Result<PgPool, StoreError> {
-    pool.connect_with(options)
-        .await
-        .map_err(failed_to("open it"))
+    pool.connect_with(options).await.map_err(failed_to(OPENING))
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.rewriting.abort();
+    }
 }
 
 impl Store for PostgresStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            self.rewriting.abort();
             self.lists.close().await;
             self.readers.close().await;
             self.writers.close().await;

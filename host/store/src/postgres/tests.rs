@@ -1,9 +1,11 @@
 //! What the conformance suite does not know of: other connections, and other processes.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
+
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
@@ -386,6 +388,41 @@ async fn a_standby_waits_for_the_end_of_the_other() {
     let second = second.expect("a store");
     assert!(second.may_begin());
     second.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn what_a_promoted_standby_lacks_is_written_again() {
+    let programs = Path::new(env!("TRAWL_TEST_POSTGRES"));
+    let mut server = trawl_test_postgres::Server::start(programs);
+    let url: PostgresUrl = server.url("postgres").parse().expect("a URL");
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let money = [entry("t:1", EntryKind::TopUp, 50, 0)];
+    store.post_group(&money).await.expect("money");
+    server.copy("standby");
+    let charge = [entry("s:1", EntryKind::Post, -20, 0)];
+    let written = store.post_group(&charge).await;
+    assert_eq!(written.expect("confirmed"), [Written::New]);
+    server.promote("standby");
+
+    // The connections are broken, and opened again one after the other.
+    let deadline = Instant::now() + PATIENCE;
+    let next = [entry("s:2", EntryKind::Post, -5, 0)];
+    let written = loop {
+        match store.post_group(&next).await {
+            Ok(written) => break written,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+    };
+    assert_eq!(written, [Written::New]);
+    let found = store.entry("s:1").await.expect("a search");
+    assert_eq!(found.expect("written again").entry.amount, Nanodollars(-20));
+    let accounts = store.accounts().await.expect("accounts");
+    assert_eq!(accounts[0].balance, Nanodollars(25));
+    assert_eq!(store.audit().await.expect("an audit").disagreements, []);
+    store.close().await;
 }
 
 #[tokio::test]
