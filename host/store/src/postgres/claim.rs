@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::postgres::PgConnection;
 
-use super::lease::{self, Lease};
+use super::lease::{self, Lease, Nonce};
 use super::recent::{self, Recent};
 use super::row::failed_to;
 use crate::StoreError;
@@ -18,9 +18,6 @@ const LOCK: (i32, i32) = (0x7472_776c, 1);
 /// How long the connections of a process that ended just now may take to be closed.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const RETRY_DELAY: Duration = Duration::from_millis(50);
-
-/// What a process has in common with its connections.
-pub(super) type Nonce = [u8; 16];
 
 /// Waits until no other process uses the database, and locks it. The connections of a process whose
 /// lease has ended are ended; a database without leases (`has_leases`) has no such process.

@@ -12,7 +12,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
-use super::claim::Nonce;
 use super::row::failed_to;
 use crate::StoreError;
 
@@ -24,6 +23,9 @@ const RENEWAL_MAX: Duration = Duration::from_secs(2);
 /// How long before the end of its lease a process begins nothing more: what it has begun may end.
 const MARGIN: Duration = Duration::from_secs(2);
 const RENEWING: &str = "renew its lease";
+
+/// What a process has in common with its connections.
+pub(super) type Nonce = [u8; 16];
 
 /// What a process knows of its lease.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! The store in a PostgreSQL database. The page logs of crawls stay files in the data directory.
+//! The store in a PostgreSQL database. The page logs of crawls are files in the data directory, or
+//! segments in an object store, of which the database knows.
 //!
 //! Transactions of several connections run at the same time. Where they must be exact, a
 //! transaction first locks the rows that it decides by, in the order of their keys.
@@ -6,6 +7,7 @@
 mod accounts;
 mod answers;
 mod claim;
+mod connections;
 mod contacts;
 mod crawl_progress;
 mod crawls;
@@ -19,6 +21,7 @@ mod outbox;
 mod prices;
 mod recent;
 mod records;
+mod rewriting;
 mod row;
 mod schema;
 mod segments;
@@ -33,14 +36,12 @@ mod url;
 mod usage;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use sqlx::Connection as _;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, Postgres};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::postgres::{PgPool, Postgres};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
@@ -48,51 +49,15 @@ use crate::future::StoreFuture;
 use crate::segments::SegmentStore;
 use crate::store::Store;
 
-use claim::Nonce;
+use connections::{
+    LISTS, OPENING, READERS, RENEWAL, WRITERS, connect, joined, opened, options, pool,
+};
 use lease::Renewal;
 use recent::Recent;
-use row::{LIST_TIME_MAX, failed_to};
+use rewriting::Rewriting;
+use row::failed_to;
 
 pub use url::{NotAPostgresUrl, PostgresUrl};
-
-const OPENING: &str = "open it";
-
-/// Upper bounds of a pool of connections.
-#[derive(Clone, Copy)]
-struct Bounds {
-    connections: u32,
-    /// Wait for a connection.
-    wait: Duration,
-    /// Time of a statement.
-    time: Duration,
-}
-
-/// Connections that write.
-const WRITERS: Bounds = Bounds {
-    connections: 4,
-    wait: Duration::from_secs(10),
-    time: Duration::from_secs(60),
-};
-/// Connections for the server's own reads. An audit of a large ledger takes a while.
-const READERS: Bounds = Bounds {
-    connections: 4,
-    wait: Duration::from_secs(10),
-    time: Duration::from_secs(600),
-};
-/// Connections for lists and statements, so that the queries of many callers delay each other and
-/// nothing else.
-const LISTS: Bounds = Bounds {
-    connections: 2,
-    wait: Duration::from_secs(5),
-    time: LIST_TIME_MAX,
-};
-
-/// The connection that renews the lease. It is no writer: under another nonce it changes nothing.
-const RENEWAL: Bounds = Bounds {
-    connections: 1,
-    wait: Duration::from_secs(2),
-    time: Duration::from_secs(2),
-};
 
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
@@ -102,7 +67,7 @@ pub struct PostgresStore {
     lists: PgPool,
     renewal: Renewal,
     recent: Arc<Recent>,
-    rewriting: JoinHandle<()>,
+    rewriting: Rewriting,
     // Fields drop in order: the directory's lock is released last.
     _data: DataDir,
 }
@@ -141,10 +106,7 @@ impl PostgresStore {
             readers: opened(joined(READERS)).await?,
             lists: opened(joined(LISTS)).await?,
             renewal: Renewal::start(lease, renewal, nonce),
-            rewriting: tokio::spawn({
-                let (recent, writers) = (Arc::clone(&recent), writers.clone());
-                async move { recent.rewrite(&writers).await }
-            }),
+            rewriting: Rewriting::start(Arc::clone(&recent), writers.clone()),
             writers,
             recent,
             _data: data,
@@ -166,8 +128,8 @@ impl PostgresStore {
         Self::open(data, url).await
     }
 
-    /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
-    /// [`LIST_TIME_MAX`] on. Fails so itself when none is free in time.
+    /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] when they take
+    /// too long. Fails so itself when none is free in time.
     async fn list_connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         self.lists.acquire().await.map_err(|error| match error {
             sqlx::Error::PoolTimedOut => StoreError::TooSlow(LISTS.wait),
@@ -176,73 +138,10 @@ impl PostgresStore {
     }
 }
 
-async fn connect(
-    options: &PgConnectOptions,
-    url: &PostgresUrl,
-) -> Result<PgConnection, StoreError> {
-    let connected = options.connect().await;
-    connected.map_err(|source| StoreError::Unreachable {
-        server: url.shown().to_owned(),
-        source,
-    })
-}
-
-fn options(url: &PostgresUrl) -> PgConnectOptions {
-    let options = url.options().clone();
-    options
-        .application_name("trawl")
-        .options([("search_path", schema::NAME)])
-        .disable_statement_logging()
-}
-
-/// A pool that will open all its connections at once, and others only for those that broke.
-fn pool(options: &PgConnectOptions, bounds: Bounds) -> (PgPoolOptions, PgConnectOptions) {
-    let options = options.clone().options([
-        ("statement_timeout", bounds.time.as_millis().to_string()),
-        // A connection whose process is gone must not keep its locks.
-        ("idle_in_transaction_session_timeout", "60000".to_owned()),
-        ("tcp_keepalives_idle", "10".to_owned()),
-        ("tcp_keepalives_interval", "5".to_owned()),
-        ("tcp_keepalives_count", "3".to_owned()),
-        // Keepalives are not sent while an answer waits to be acknowledged.
-        ("tcp_user_timeout", "25000".to_owned()),
-    ]);
-    let pool = PgPoolOptions::new()
-        .max_connections(bounds.connections)
-        .min_connections(bounds.connections)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .acquire_timeout(bounds.wait);
-    (pool, options)
-}
-
-/// The same, whose connections write for the process with this nonce.
-fn joined(
-    (pool, options): (PgPoolOptions, PgConnectOptions),
-    nonce: Nonce,
-    recent: Arc<Recent>,
-) -> (PgPoolOptions, PgConnectOptions) {
-    let pool = pool.after_connect(move |connection, _| {
-        let recent = Arc::clone(&recent);
-        Box::pin(async move { claim::join(connection, nonce, &recent).await })
-    });
-    (pool, options)
-}
-
-async fn opened((pool, options): (PgPoolOptions, PgConnectOptions)) -> Result<PgPool, StoreError> {
-    pool.connect_with(options).await.map_err(failed_to(OPENING))
-}
-
-impl Drop for PostgresStore {
-    fn drop(&mut self) {
-        self.rewriting.abort();
-    }
-}
-
 impl Store for PostgresStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            self.rewriting.abort();
+            self.rewriting.end();
             self.lists.close().await;
             self.readers.close().await;
             self.writers.close().await;

@@ -6,18 +6,15 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::postgres::PgConnection;
 use tokio::sync::Notify;
 
-use super::entries;
 use crate::{LedgerEntry, Written};
 
 /// How long entries are kept: far longer than a standby that may be promoted is behind.
 const TIME_MAX: Duration = Duration::from_secs(60);
 /// Entries that are kept at most: those of a minute of more pages than a server fetches.
 const ENTRIES_MAX: usize = 50_000;
-/// Delay before the entries are written again that could not be.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The newest entries, and the timeline that has them.
 #[derive(Debug)]
@@ -111,20 +108,13 @@ impl Recent {
         }
     }
 
-    /// Writes what is missing whenever the timeline has changed. Never returns.
-    pub(super) async fn rewrite(&self, writers: &PgPool) {
-        loop {
-            self.changed.notified().await;
-            while self.is_behind() {
-                if let Err(error) = entries::post_group(writers, self, &[]).await {
-                    tracing::error!(error = %error, "ledger entries that the promoted server lacks are not written yet");
-                    tokio::time::sleep(RETRY_DELAY).await;
-                }
-            }
-        }
+    /// Resolves when the timeline has changed.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
-    fn is_behind(&self) -> bool {
+    /// Whether entries may be missing on this timeline.
+    pub(super) fn is_behind(&self) -> bool {
         self.state().is_behind
     }
 

@@ -6,7 +6,9 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
 use tokio::sync::watch;
 
-use super::{PostgresUrl, connect, lease, schema};
+use super::connections::connect;
+use super::url::PostgresUrl;
+use super::{lease, schema};
 use crate::StoreError;
 
 /// How often the lease of the other process is looked at.

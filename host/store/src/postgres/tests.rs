@@ -6,16 +6,18 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, StopReason};
 
+use super::connections::LISTS;
 use super::row::list_failed_to;
 use super::server::Server;
-use super::{LISTS, PostgresStore, PostgresUrl, entries, logs};
+use super::{PostgresStore, PostgresUrl, entries, logs};
 use crate::conformance::fixtures::{account, crawl, entry, with_accounts};
 use crate::{
     Contact, ContactStore as _, CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _,
-    LogPosition, PageLog, PageRange, PageRow, Progress, Store as _, StoreError, Written,
+    LogPosition, PageLog, PageRange, PageRow, Progress, SegmentId, SegmentStore as _, Store as _,
+    StoreError, Written,
 };
 
 /// Long enough for a slow machine.
@@ -509,6 +511,56 @@ async fn crawls_without_their_logs_are_found() {
     let found = logs::incomplete(&mut connection, data).await;
     assert_eq!(found.expect("read"), ["aa"]);
     drop(connection);
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_segment_is_unused_once_its_crawls_are_deleted() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let (used, unused) = (SegmentId(7), SegmentId(i64::MAX));
+    for (id, at) in [(used, 10), (unused, 20)] {
+        store
+            .add_segment(id, Timestamp(at))
+            .await
+            .expect("a new one");
+    }
+    let again = store.add_segment(used, Timestamp(30)).await;
+    assert!(matches!(again, Err(StoreError::Taken { .. })), "{again:?}");
+    store.create_crawl(&crawl("aa")).await.expect("a new crawl");
+    let place = LogPosition {
+        segment: Some(used),
+        offset: 5,
+        length: 9,
+    };
+    let progress = Progress {
+        pages: vec![page(place)],
+        ..Progress::default()
+    };
+    for _ in 0..2 {
+        // A batch may be repeated.
+        let saved = store.save_crawl_progress("aa", &progress).await;
+        saved.expect("saved");
+    }
+    let last = store.last_crawl_page("aa").await.expect("read");
+    assert_eq!(last.expect("a page").place, place);
+    let found = async |before| {
+        let found = store.unused_segments(Timestamp(before), 9).await;
+        found.expect("read")
+    };
+    assert_eq!(found(20).await, []);
+    assert_eq!(found(21).await, [unused]);
+    store.remove_segments(&[unused]).await.expect("removed");
+    assert_eq!(found(21).await, []);
+    let ended = store.end_crawl("aa", StopReason::Completed, Timestamp(40));
+    ended.await.expect("ended");
+    let expired = store.expire_crawls(Timestamp(41)).await;
+    assert_eq!(expired.expect("deleted"), ["aa"]);
+    assert_eq!(found(21).await, [used]);
     store.close().await;
 }
 
