@@ -151,6 +151,16 @@ fn standby_of(server: &ServerProcess) -> World {
     world
 }
 
+/// The base URL of the server that has the database, as a command says.
+fn serving(server: &ServerProcess) -> String {
+    let status = ["cluster", "status", "--json"];
+    let output = run_program(&server.world, &status, b"");
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seconds = status["lease_seconds"].as_f64();
+    assert!(seconds.is_some_and(|seconds| seconds <= 10.0), "{status}");
+    format!("http://{}", status["address"].as_str().unwrap())
+}
+
 /// Waits until a crawl has some pages.
 async fn until_begun(server: &ServerProcess, id: &str) {
     let until = Instant::now() + PATIENCE;
@@ -181,10 +191,12 @@ async fn a_standby_goes_on_with_the_crawls_of_a_server_that_was_killed() {
         assert!(Instant::now() < until, "the crawl does not begin");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    assert_eq!(serving(&standby), server.base);
     server.kill();
     let took = standby.until_answering(PATIENCE).await;
     eprintln!("the standby took over after {took:?}");
     check_crawl(&standby, &site, &id).await;
+    assert_eq!(serving(&standby), standby.base);
     // One that is stopped gives its lease up, and the next one begins at once.
     let mut next = standby.start_standby(standby_of(&standby));
     standby.stop();

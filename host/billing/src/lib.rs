@@ -279,9 +279,10 @@ impl Billing {
         self.funds(account).available()
     }
 
-    /// Whether the ledger could not be written the last time: no page can be charged then.
+    /// Whether the ledger could not be written the last time, or is not this process's for a while
+    /// to come: no page can be charged then.
     pub fn is_failing(&self) -> bool {
-        self.queue.is_failing()
+        self.queue.is_failing() || !self.store.may_begin()
     }
 
     /// Waits until every earlier decision is durable in the ledger.

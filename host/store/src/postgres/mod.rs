@@ -28,6 +28,7 @@ mod segments;
 #[cfg(test)]
 pub(crate) mod server;
 mod standby;
+mod status;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,7 @@ use recent::Recent;
 use rewriting::Rewriting;
 use row::failed_to;
 
+pub use status::{DatabaseLease, DatabaseStatus, status};
 pub use url::{NotAPostgresUrl, PostgresUrl};
 
 /// The store in a PostgreSQL database and a data directory.
