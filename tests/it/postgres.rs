@@ -110,15 +110,7 @@ async fn a_crawl_goes_on_when_the_database_comes_back() {
     let site = FakeSite::start().await;
     let server = ServerProcess::start(world);
     let id = begin_crawl(&server, &site).await;
-    let until = Instant::now() + PATIENCE;
-    while state(&server, &id).await["pages"]
-        .as_u64()
-        .unwrap_or_default()
-        < 20
-    {
-        assert!(Instant::now() < until, "the crawl does not begin");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_begun(&server, &id).await;
     postgres.stop();
     // What cannot be charged is not delivered, and the account is told to try again.
     let refused = server.post("/scrape", &[], &page(&site.url("/page"))).await;
@@ -181,17 +173,11 @@ async fn a_standby_goes_on_with_the_crawls_of_a_server_that_was_killed() {
     let site = FakeSite::start().await;
     let mut server = ServerProcess::start(world);
     let mut standby = server.start_standby(standby_of(&server));
-    let id = begin_crawl(&server, &site).await;
-    let until = Instant::now() + PATIENCE;
-    while state(&server, &id).await["pages"]
-        .as_u64()
-        .unwrap_or_default()
-        < 20
-    {
-        assert!(Instant::now() < until, "the crawl does not begin");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    // Both serve: the standby sends what it is asked to the other one.
+    standby.until_answering(PATIENCE).await;
     assert_eq!(serving(&standby), server.base);
+    let id = begin_crawl(&standby, &site).await;
+    until_begun(&server, &id).await;
     server.kill();
     let took = standby.until_answering(PATIENCE).await;
     eprintln!("the standby took over after {took:?}");
