@@ -174,14 +174,17 @@ async fn extend(connections: &PgPool, nonce: Nonce) -> Result<bool, StoreError> 
     Ok(done.rows_affected() > 0)
 }
 
-/// Whether the lease of the last process has ended, and where that process is reached.
+/// Whether the lease of the last process has ended, and where that process is reached. On a standby
+/// of PostgreSQL none has: it does not learn of renewals at once, and takes no other process.
 pub(super) async fn of_last(
     executor: impl PgExecutor<'_>,
 ) -> Result<(bool, Option<String>), StoreError> {
-    sqlx::query_as("SELECT expires < clock_timestamp(), address FROM claim")
-        .fetch_one(executor)
-        .await
-        .map_err(failed_to("read the lease of another process"))
+    sqlx::query_as(
+        "SELECT expires < clock_timestamp() AND NOT pg_is_in_recovery(), address FROM claim",
+    )
+    .fetch_one(executor)
+    .await
+    .map_err(failed_to("read the lease of another process"))
 }
 
 /// Ends the connections of a process whose lease has ended. They hold the lock with this name in

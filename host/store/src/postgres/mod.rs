@@ -71,7 +71,7 @@ pub struct PostgresStore {
     recent: Arc<Recent>,
     rewriting: Rewriting,
     // Fields drop in order: the directory's lock is released last.
-    _data: DataDir,
+    _data: Option<DataDir>,
 }
 
 impl PostgresStore {
@@ -85,6 +85,12 @@ impl PostgresStore {
     /// [`StoreError::SchemaTooNew`] or [`StoreError::Damaged`] for a database that this program
     /// must not write to, [`StoreError::NotMoved`] if the accounts are in the data directory.
     pub async fn open(data: DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
+        let mut store = Self::claim(&data, url).await?;
+        store._data = Some(data);
+        Ok(store)
+    }
+
+    async fn claim(data: &DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
         let options = options(url);
         let mut first = connect(&options, url).await?;
         let found = schema::check(&mut first).await?;
@@ -111,7 +117,7 @@ impl PostgresStore {
             rewriting: Rewriting::start(Arc::clone(&recent), writers.clone()),
             writers,
             recent,
-            _data: data,
+            _data: None,
         })
     }
 
@@ -126,8 +132,21 @@ impl PostgresStore {
         url: &PostgresUrl,
         serving: &watch::Sender<Option<String>>,
     ) -> Result<Self, StoreError> {
-        standby::wait(&options(url), url, serving).await?;
-        Self::open(data, url).await
+        let mut was_reached = false;
+        let mut store = loop {
+            standby::wait(url, serving, was_reached).await?;
+            was_reached = true;
+            match Self::claim(&data, url).await {
+                // Another one was quicker, or the server of the database is replaced just now.
+                Err(StoreError::DatabaseInUse { .. }) => {}
+                Err(error) if error.is_unreachable() => {
+                    tracing::warn!(error = %error, "the database cannot be taken over yet");
+                }
+                claimed => break claimed?,
+            }
+        };
+        store._data = Some(data);
+        Ok(store)
     }
 
     /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] when they take

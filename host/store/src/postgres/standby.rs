@@ -6,7 +6,7 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
 use tokio::sync::watch;
 
-use super::connections::connect;
+use super::connections::{connect, options};
 use super::url::PostgresUrl;
 use super::{lease, schema};
 use crate::StoreError;
@@ -18,15 +18,17 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// has it.
 ///
 /// # Errors
-/// The database was not reached the first time, or must not be used by this program.
+/// The database is not reached the first time (`was_reached` is for a later one), or must not be
+/// used by this program.
 pub(super) async fn wait(
-    options: &PgConnectOptions,
     url: &PostgresUrl,
     serving: &watch::Sender<Option<String>>,
+    was_reached: bool,
 ) -> Result<(), StoreError> {
-    let mut is_waiting = false;
+    let options = options(url);
+    let mut is_waiting = was_reached;
     loop {
-        match is_free(options, url, serving).await {
+        match is_free(&options, url, serving).await {
             Ok(true) => return Ok(()),
             Ok(false) if !is_waiting => {
                 let server = url.shown();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, StopReason};
@@ -390,6 +390,42 @@ async fn a_standby_waits_for_the_end_of_the_other() {
     let second = second.expect("a store");
     assert!(second.may_begin());
     second.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn of_several_standbys_one_takes_over_and_the_others_go_on_waiting() {
+    const STANDBYS: usize = 2;
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    let (opened, mut next) = mpsc::channel(STANDBYS);
+    for _ in 0..STANDBYS {
+        let (url, opened) = (url.clone(), opened.clone());
+        tokio::spawn(async move {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let data = DataDir::create(directory.path()).expect("a data directory");
+            let serving = watch::Sender::new(None);
+            let store = PostgresStore::open_when_free(data, &url, &serving).await;
+            let sent = opened.send((store.expect("a store"), directory)).await;
+            sent.map_err(drop).expect("a receiver");
+        });
+    }
+    first.store.close().await;
+    for n in 0..STANDBYS {
+        let taken = tokio::time::timeout(PATIENCE, next.recv()).await;
+        let (store, _directory) = taken.expect("in time").expect("a store");
+        assert!(store.may_begin());
+        let top_up = [entry("t:1", EntryKind::TopUp, 5, 0)];
+        if n == 0 {
+            with_accounts(&store).await;
+        }
+        store.post_group(&top_up).await.expect("written");
+        // Longer than another one waits for its turn at the lock.
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert!(next.try_recv().is_err(), "two have the database");
+        store.close().await;
+    }
 }
 
 #[tokio::test]
