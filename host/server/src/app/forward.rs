@@ -15,7 +15,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::sync::watch;
 
-/// Marks a request that a standby has sent: it is sent on by no other one.
+/// Marks a request that a standby has sent, which no other one sends on, and every answer of a
+/// standby: who has the database answers without it.
 const FORWARDED: HeaderName = HeaderName::from_static("trawl-forwarded");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers that belong to one connection.
@@ -65,6 +66,8 @@ async fn forward(State(forwarder): State<Arc<Forwarder>>, request: Request) -> R
         Some(answer) => {
             let mut answer = answer.map(Body::new);
             remove_of_connection(answer.headers_mut());
+            let mark = HeaderValue::from_static("1");
+            answer.headers_mut().insert(FORWARDED, mark);
             answer
         }
         None => not_reached(),
@@ -111,6 +114,7 @@ fn not_reached() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
         (header::RETRY_AFTER, RETRY_AFTER),
+        (FORWARDED, "1"),
     ];
     (StatusCode::SERVICE_UNAVAILABLE, headers, NOT_REACHED).into_response()
 }
@@ -152,6 +156,7 @@ mod tests {
     async fn send(router: &Router, request: Request) -> (StatusCode, String) {
         let answer = router.clone().oneshot(request).await.expect("an answer");
         let status = answer.status();
+        assert!(answer.headers().contains_key(FORWARDED), "{answer:?}");
         let body = axum::body::to_bytes(answer.into_body(), 1 << 20).await;
         let body = body.expect("a body").to_vec();
         (status, String::from_utf8(body).expect("a text"))
