@@ -251,7 +251,7 @@ impl Billing {
         terms: Terms,
     ) -> Result<(), FundsError> {
         let spender = spender.into();
-        if !self.queue.has_capacity() || !self.store.may_begin() {
+        if !self.queue.has_capacity() || !self.may_begin() {
             return Err(FundsError::Busy);
         }
         if terms == Terms::Unlimited {
@@ -279,10 +279,16 @@ impl Billing {
         self.funds(account).available()
     }
 
+    /// Whether work may begin: the ledger is this process's, for a while to come. Answered from
+    /// memory.
+    pub fn may_begin(&self) -> bool {
+        self.store.may_begin()
+    }
+
     /// Whether the ledger could not be written the last time, or is not this process's for a while
     /// to come: no page can be charged then.
     pub fn is_failing(&self) -> bool {
-        self.queue.is_failing() || !self.store.may_begin()
+        self.queue.is_failing() || !self.may_begin()
     }
 
     /// Waits until every earlier decision is durable in the ledger.
