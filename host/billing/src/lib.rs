@@ -240,7 +240,8 @@ impl Billing {
     }
 
     /// Checks that a run can start: the balance and the budget of the key are not used up, and the
-    /// ledger accepts reservations: it can, and it is this process's for a while to come. A run whose pages cost nothing needs no money.
+    /// ledger accepts reservations: it can, and it is this process's for a while to come. A run
+    /// whose pages cost nothing needs no money.
     ///
     /// # Errors
     /// [`FundsError::Busy`] if the ledger accepts no reservations now, [`FundsError::Empty`] if the

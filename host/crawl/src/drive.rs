@@ -170,9 +170,9 @@ fn go_on(run: &Arc<CrawlRun>, pages: &mut JoinSet<()>, ending: &Ending) -> Optio
     stop.filter(|_| pages.is_empty()).map(Ended::Stopped)
 }
 
-/// Whether the crawl has pages to fetch and must not begin them: there is no space to store them, or
-/// the ledger may be another process's by the time that they are charged. It continues when that has
-/// changed, at the next look.
+/// Whether the crawl has pages to fetch and must not begin them: there is no space to store them,
+/// or the ledger may be another process's by the time that they are charged. It continues when that
+/// has changed, at the next look.
 fn waits(run: &CrawlRun) -> bool {
     let may_begin = run.money.payer.billing.may_begin();
     (run.disk.is_low() || !may_begin) && lock(&run.frontier).counts().waiting > 0

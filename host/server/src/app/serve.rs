@@ -50,8 +50,8 @@ impl App {
         Ok(())
     }
 
-    /// Tells standbys where this server is: at the configured address, or at the one that it listens
-    /// on, if that is one.
+    /// Tells standbys where this server is: at the configured address, or at the one that it
+    /// listens on, if that is one.
     async fn announce(&self, listener: &TcpListener) {
         let own = listener.local_addr().ok();
         let own = own.filter(|own| !own.ip().is_unspecified());
