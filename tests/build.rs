@@ -8,6 +8,12 @@
 //!   document.
 //! - `no_judges`: `cargo xtask judges` has not installed the programs and the data that the server
 //!   is held against.
+//! - `no_moto`: Python lacks `moto` with its server, a server of S3.
+//! - `no_postgres`: there is no PostgreSQL. Otherwise `TRAWL_TEST_POSTGRES` is the folder of its
+//!   programs.
+
+#[path = "postgres/find.rs"]
+mod postgres;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,6 +44,9 @@ fn main() {
     find_apps();
     find_clients();
     find_judges();
+    println!("cargo::rerun-if-changed=postgres/find.rs");
+    postgres::find();
+    find_moto();
     try_mount();
 }
 
@@ -96,6 +105,15 @@ fn find_judges() {
         println!("cargo::rustc-cfg=no_judges");
     }
     watch(ready);
+}
+
+fn find_moto() {
+    println!("cargo::rustc-check-cfg=cfg(no_moto)");
+    let import = ["-c", "import moto.server, flask_cors"];
+    let found = Command::new("python3").args(import).output();
+    if !found.is_ok_and(|found| found.status.success()) {
+        println!("cargo::rustc-cfg=no_moto");
+    }
 }
 
 /// Mounts a small file system in memory for a moment.

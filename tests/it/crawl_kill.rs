@@ -57,11 +57,9 @@ pub(crate) async fn delivered(server: &ServerProcess, id: &str) -> BTreeMap<Stri
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
-    let site = FakeSite::start().await;
-    add_pages(&site);
-    let mut server = ServerProcess::start(World::new());
+/// Begins a background crawl of the pages; returns its id.
+pub(crate) async fn begin_crawl(server: &ServerProcess, site: &FakeSite) -> String {
+    add_pages(site);
     let body = json!({
         "url": site.url("/tree/1"), "return_format": "text", "request": "http", "cache": false, "run_in_background": true,
         "concurrency_limit": 2,
@@ -71,18 +69,15 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     assert_eq!(queued["status"], "queued", "{queued}");
     let id = queued["id"].as_str().unwrap().to_owned();
     assert_eq!(answer.headers["x-crawl-id"], id.as_str());
+    id
+}
 
-    let mut n_interrupted = 0;
-    for round in 0..KILLS {
-        // The log is flushed ten times a second; this spreads the kills over the interval.
-        tokio::time::sleep(Duration::from_millis(40 + round * 17 % 130)).await;
-        server.kill();
-        server.start_again();
-        n_interrupted += u32::from(state(&server, &id).await["state"] != "ended");
-    }
+/// Waits until the crawl has ended, and checks that it has each page once, and that the account was
+/// charged for each page once.
+pub(crate) async fn check_crawl(server: &ServerProcess, site: &FakeSite, id: &str) {
     let until = Instant::now() + TIME_MAX;
     let ended = loop {
-        let state = state(&server, &id).await;
+        let state = state(server, id).await;
         if state["state"] == "ended" {
             break state;
         }
@@ -90,12 +85,7 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert_eq!(ended["stop_reason"], "completed", "{ended}");
-    assert!(
-        n_interrupted >= 5,
-        "only {n_interrupted} kills interrupted the crawl"
-    );
-
-    let pages = delivered(&server, &id).await;
+    let pages = delivered(server, id).await;
     let expected: BTreeSet<String> = (1..=PAGES)
         .map(|n| site.url(&format!("/tree/{n}")))
         .collect();
@@ -109,7 +99,11 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     assert_eq!(good, expected);
     assert_eq!(pages[&missing], 404);
     assert_eq!(ended["pages"], PAGES + 1);
+    check_bill(server, &expected, &ended);
+}
 
+/// Checks that exactly these pages are billed, each once.
+fn check_bill(server: &ServerProcess, expected: &BTreeSet<String>, ended: &Value) {
     let statement = server.account(&["statement", "caller"]);
     let entries = statement["entries"].as_array().unwrap();
     let mut posts = BTreeMap::new();
@@ -118,7 +112,7 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
         let twice = posts.insert(url.to_owned(), post["amount"].as_i64().unwrap());
         assert!(twice.is_none(), "billed twice: {post}");
     }
-    assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), *expected);
     let billed: i64 = -posts.values().sum::<i64>();
     let reported = ended["costs"]["total_cost"].as_f64().unwrap();
     assert_eq!((reported * 1e9).round() as i64, billed);
@@ -126,6 +120,31 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     assert_eq!(audit["disagreements"], json!([]));
     let accounts = server.account(&["list"]);
     assert_eq!(accounts[0]["held"], 0);
+}
+
+/// Kills a server in this world so often while it crawls, and checks the crawl.
+pub(crate) async fn check_kills(world: World, kills: u64) {
+    let site = FakeSite::start().await;
+    let mut server = ServerProcess::start(world);
+    let id = begin_crawl(&server, &site).await;
+    let mut n_interrupted = 0;
+    for round in 0..kills {
+        // The log is flushed ten times a second; this spreads the kills over the interval.
+        tokio::time::sleep(Duration::from_millis(40 + round * 17 % 130)).await;
+        server.kill();
+        server.start_again();
+        n_interrupted += u64::from(state(&server, &id).await["state"] != "ended");
+    }
+    assert!(
+        n_interrupted >= kills / 4,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
+    check_crawl(&server, &site, &id).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
+    check_kills(World::new(), KILLS).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

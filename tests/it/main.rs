@@ -37,6 +37,7 @@ mod outputs;
 mod packaging;
 mod pipelines;
 mod plugins;
+mod postgres;
 mod providers;
 mod quotas;
 mod reload;

@@ -32,5 +32,6 @@ pub use receiver::{Delivery, Receiver};
 pub use search_server::SearchServer;
 pub use site::FakeSite;
 pub use trap::TrapSite;
+pub use trawl_test_postgres::Server as PostgresServer;
 pub use vendor_server::VendorServer;
 pub use world::{LogTo, World};

@@ -1,12 +1,13 @@
 //! The server as a child process, which can be killed and measured.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::Value;
 
 use crate::{Caller, World};
@@ -67,6 +68,44 @@ impl ServerProcess {
             greeting,
             world,
             child,
+        }
+    }
+
+    /// Starts a standby of this server, which has its account.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    pub fn start_standby(&self, mut world: World) -> Self {
+        let port = world.port.unwrap_or_else(free_port);
+        world.port = Some(port);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self {
+            account: self.account.clone(),
+            caller: Caller::new(address, &self.caller.key),
+            greeting: String::new(),
+            child: launch(&world),
+            world,
+        }
+    }
+
+    /// Waits until a request is answered with success, by this server or by the one that it sends
+    /// requests to, and returns how long that took.
+    ///
+    /// # Panics
+    /// When the process ends instead, or it takes longer than `time_max`.
+    pub async fn until_answering(&mut self, time_max: Duration) -> Duration {
+        let began = std::time::Instant::now();
+        loop {
+            let path = "/account";
+            let answer = self.send(Method::GET, path, &[], String::new()).await;
+            if answer.is_some_and(|answer| answer.status == 200) {
+                return began.elapsed();
+            }
+            let ended = self.child.try_wait().expect("a process to wait for");
+            let log = std::fs::read_to_string(self.world.path("log")).unwrap_or_default();
+            assert!(ended.is_none(), "the server did not start: {log}");
+            assert!(began.elapsed() < time_max, "it still waits: {log}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -225,8 +264,31 @@ impl Drop for ServerProcess {
     }
 }
 
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("a bound listener").port()
+}
+
 /// Starts the process and returns it, its address, and what it printed.
 fn spawn(world: &World) -> (Child, SocketAddr, String) {
+    let mut child = launch(world);
+    let (address, greeting) = match child.stdout.take() {
+        Some(output) => greeting(output),
+        None => {
+            let port = world.port.unwrap_or_default();
+            (accepting(&mut child, port), String::new())
+        }
+    };
+    let Some(address) = address else {
+        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
+        panic!("the server did not start: {log}");
+    };
+    (child, address, greeting)
+}
+
+/// Starts the process.
+fn launch(world: &World) -> Child {
     let config = world.path("trawl.toml");
     let limits = "[limits]\nrequests_per_minute = 1000000\n";
     std::fs::write(&config, format!("{limits}{}", world.config)).expect("a configuration");
@@ -253,7 +315,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         command.env("RUST_LOG", world.log);
     }
     let log = world.log_to.open(&world.path("log"));
-    let mut child = command
+    command
         .stdin(Stdio::null())
         .stdout(match world.port {
             Some(_) => Stdio::null(),
@@ -261,16 +323,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         })
         .stderr(log)
         .spawn()
-        .expect("a process");
-    let (address, greeting) = match child.stdout.take() {
-        Some(output) => greeting(output),
-        None => (accepting(&mut child, port), String::new()),
-    };
-    let Some(address) = address else {
-        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
-        panic!("the server did not start: {log}");
-    };
-    (child, address, greeting)
+        .expect("a process")
 }
 
 /// What a server prints at its start, and the address in it.
@@ -333,6 +386,7 @@ fn account(world: &World, arguments: &[&str]) -> Value {
         .args(["account", "--json", "--data"])
         .arg(world.data())
         .args(arguments)
+        .envs(world.environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .output()
         .expect("a process");

@@ -240,7 +240,8 @@ impl Billing {
     }
 
     /// Checks that a run can start: the balance and the budget of the key are not used up, and the
-    /// ledger accepts reservations. A run whose pages cost nothing needs no money.
+    /// ledger accepts reservations: it can, and it is this process's for a while to come. A run
+    /// whose pages cost nothing needs no money.
     ///
     /// # Errors
     /// [`FundsError::Busy`] if the ledger accepts no reservations now, [`FundsError::Empty`] if the
@@ -251,7 +252,7 @@ impl Billing {
         terms: Terms,
     ) -> Result<(), FundsError> {
         let spender = spender.into();
-        if !self.queue.has_capacity() {
+        if !self.queue.has_capacity() || !self.may_begin() {
             return Err(FundsError::Busy);
         }
         if terms == Terms::Unlimited {
@@ -279,9 +280,16 @@ impl Billing {
         self.funds(account).available()
     }
 
-    /// Whether the ledger could not be written the last time: no page can be charged then.
+    /// Whether work may begin: the ledger is this process's, for a while to come. Answered from
+    /// memory.
+    pub fn may_begin(&self) -> bool {
+        self.store.may_begin()
+    }
+
+    /// Whether the ledger could not be written the last time, or is not this process's for a while
+    /// to come: no page can be charged then.
     pub fn is_failing(&self) -> bool {
-        self.queue.is_failing()
+        self.queue.is_failing() || !self.may_begin()
     }
 
     /// Waits until every earlier decision is durable in the ledger.

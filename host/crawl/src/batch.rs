@@ -5,18 +5,17 @@
 //! in the page log once and a delivered event is not stored again.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Cause, ContentHash, Nanodollars, SkipReason, UrlRow, UrlState};
 use trawl_store::{
-    CrawlCounts, CrawlStore, LogPosition, OutboxRow, PageLog, PageRow, Progress, StoreError,
+    CrawlCounts, CrawlStore, LogPosition, LogWriter, OutboxRow, PageRow, Progress, StoreError,
 };
 
 use super::job::Job;
-use super::lock;
 use super::webhooks::{Event, Webhooks};
 
 /// URLs in one transaction: the ledger shares the writer, and must not wait much longer than 10 ms.
@@ -42,7 +41,7 @@ pub(super) struct Recorded {
 /// Where the parts of a batch are stored.
 pub(super) struct Sinks {
     pub(super) store: Arc<dyn CrawlStore>,
-    pub(super) log: Arc<Mutex<PageLog>>,
+    pub(super) log: LogWriter,
     pub(super) webhooks: Arc<Webhooks>,
 }
 
@@ -160,7 +159,7 @@ impl Batch {
     /// Appends the entries to the log.
     async fn append(
         &self,
-        log: &Arc<Mutex<PageLog>>,
+        log: &LogWriter,
         is_durable: bool,
     ) -> Result<Vec<LogPosition>, StoreError> {
         let entries: Vec<Bytes> = self
@@ -168,17 +167,7 @@ impl Batch {
             .iter()
             .map(|page| page.entry.clone())
             .collect();
-        let log = Arc::clone(log);
-        tokio::task::spawn_blocking(move || {
-            let entries: Vec<&[u8]> = entries.iter().map(|entry| &entry[..]).collect();
-            let mut log = lock(&log);
-            match is_durable {
-                true => log.append_durably(&entries),
-                false => log.append(&entries),
-            }
-        })
-        .await
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        log.append(entries, is_durable).await
     }
 }
 

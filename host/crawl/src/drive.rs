@@ -160,7 +160,7 @@ fn go_on(run: &Arc<CrawlRun>, pages: &mut JoinSet<()>, ending: &Ending) -> Optio
             return Some(paused);
         }
         None
-    } else if !ending.is_stopped && waits_for_space(run) {
+    } else if !ending.is_stopped && waits(run) {
         None
     } else {
         fill(run, pages)
@@ -170,10 +170,12 @@ fn go_on(run: &Arc<CrawlRun>, pages: &mut JoinSet<()>, ending: &Ending) -> Optio
     stop.filter(|_| pages.is_empty()).map(Ended::Stopped)
 }
 
-/// Whether the crawl has pages to fetch and no space to store them. It continues when the disk has
-/// space again.
-fn waits_for_space(run: &CrawlRun) -> bool {
-    run.disk.is_low() && lock(&run.frontier).counts().waiting > 0
+/// Whether the crawl has pages to fetch and must not begin them: there is no space to store them,
+/// or the ledger may be another process's by the time that they are charged. It continues when that
+/// has changed, at the next look.
+fn waits(run: &CrawlRun) -> bool {
+    let may_begin = run.money.payer.billing.may_begin();
+    (run.disk.is_low() || !may_begin) && lock(&run.frontier).counts().waiting > 0
 }
 
 /// Spawns pages up to the limit. Returns the stop reason when the frontier has one.

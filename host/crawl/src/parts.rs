@@ -1,6 +1,5 @@
 //! What crawls are built from.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -12,7 +11,7 @@ use trawl_model::clock::Clock;
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlStore, Storage};
+use trawl_store::{CrawlStore, PageLogs, Storage};
 use trawl_wire::ConfiguredDefaults;
 
 use super::limits::CrawlLimits;
@@ -41,8 +40,8 @@ pub struct CrawlsParts {
     pub tariff: Tariff,
     /// The clock.
     pub clock: Clock,
-    /// The data directory, which has the page logs.
-    pub data: PathBuf,
+    /// The page logs.
+    pub logs: PageLogs,
     /// Returns the plugins in effect.
     pub snapshot: Arc<dyn Fn() -> Arc<Registry> + Send + Sync>,
     /// Configuration that stored requests are planned with when their crawls continue.

@@ -24,7 +24,7 @@ impl Crawls {
         let has_ended = self.record(account, id).await?.state == CrawlState::Ended;
         let parts = &self.parts;
         let share = parts.engine.memory.share(account.as_str());
-        let pages = StoredPages::new(Arc::clone(&parts.store), &parts.data, id, share, after);
+        let pages = StoredPages::new(Arc::clone(&parts.store), &parts.logs, id, share, after);
         Ok(pages.of_ended(has_ended))
     }
 

@@ -29,8 +29,8 @@ const BATCH_TIME: Duration = Duration::from_millis(100);
 /// them wakes it. A crawl that ends waits no longer than this for it.
 const GATHER_TIME: Duration = Duration::from_millis(5);
 /// Delay before a failed batch is retried, and how often it is retried before the crawl fails. A
-/// background crawl on a full disk is not counted: it waits for space, because its pages are paid
-/// and are nowhere else.
+/// background crawl on a full disk, or without its database, is not counted: it waits, because its
+/// pages are paid and are nowhere else.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 const RETRIES_MAX: usize = 20;
 
@@ -156,7 +156,7 @@ impl Writer {
     }
 
     /// Stores a batch with the changes of the frontier; `false` when the store failed repeatedly,
-    /// or the server stops before there is space.
+    /// or the server stops while it waits for space or for the database.
     async fn write_batch(&mut self, pages: Vec<Recorded>) -> bool {
         let changes = lock(&self.frontier).take_changes();
         let urls = self.writable(changes, &pages);
@@ -188,12 +188,13 @@ impl Writer {
                         tracing::error!(crawl = self.job.id, error = %error, "could not store the pages of a crawl, retrying");
                         has_failed = true;
                     }
-                    let waits_for_space = error.is_full() && self.job.in_background;
-                    if waits_for_space && self.target.stop.is_cancelled() {
+                    let is_passing = error.is_full() || error.is_unreachable();
+                    let waits = is_passing && self.job.in_background;
+                    if waits && self.target.stop.is_cancelled() {
                         // The next process fetches these pages again and does not charge them.
                         return false;
                     }
-                    n_failures += usize::from(!waits_for_space);
+                    n_failures += usize::from(!waits);
                     tokio::time::sleep(RETRY_DELAY).await;
                 }
             }
@@ -338,7 +339,7 @@ mod tests {
         Target {
             sinks: Sinks {
                 store: store.clone(),
-                log: Arc::new(Mutex::new(log)),
+                log: log.into(),
                 webhooks: Webhooks::new(store.clone(), Clock::wall(), WebhookLimits::default()),
             },
             storage: Storage::new(store.clone(), Arc::new(disk), 0),

@@ -13,7 +13,6 @@ use super::planning::{PlanSource, Stored};
 use super::recovery::Held;
 use super::service::{CrawlError, Crawls};
 use super::start::CrawlTask;
-use super::stored_pages;
 
 /// Crawls that are continued between two looks at the store.
 const CONTINUED_AT_ONCE: u32 = 100;
@@ -151,7 +150,15 @@ impl Crawls {
         let parts = &self.parts;
         let before = parts.clock.now().before(RETENTION);
         let expired = parts.store.expire_crawls(before).await?;
-        stored_pages::remove(&parts.data, &expired);
+        let logs = parts.logs.clone();
+        let removing = tokio::task::spawn_blocking(move || logs.remove(&expired));
+        removing
+            .await
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let n_segments = parts.logs.expire_segments().await?;
+        if n_segments > 0 {
+            tracing::info!(n_segments, "segments without crawls are deleted");
+        }
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use trawl_model::UrlRow;
 use trawl_model::memory::MemoryLease;
 use trawl_plan::crawl::CrawlPlan;
-use trawl_store::{PageLog, RowBytes, StoreError};
+use trawl_store::{LogWriter, RowBytes, StoreError};
 
 use super::frontier::Frontier;
 use super::job::Job;
@@ -121,10 +121,11 @@ fn rows(mut windows: mpsc::Receiver<Vec<UrlRow>>) -> impl Iterator<Item = UrlRow
     std::iter::from_fn(move || windows.blocking_recv()).flatten()
 }
 
-/// The page log, positioned after the last entry that the store knows.
-pub(super) async fn page_log(parts: &CrawlsParts, job: &Job) -> Result<PageLog, StoreError> {
+/// The writer of the page log, positioned after the last entry that the store knows.
+pub(super) async fn page_log(parts: &CrawlsParts, job: &Job) -> Result<LogWriter, StoreError> {
     let last = parts.store.last_crawl_page(&job.id).await?;
-    let last = last.map(|page| page.place);
-    let (data, id) = (parts.data.clone(), job.id.clone());
-    on_thread(move || PageLog::continue_after(&data, &id, last.as_ref())).await
+    parts
+        .logs
+        .writer(&job.id, last.map(|page| page.place))
+        .await
 }

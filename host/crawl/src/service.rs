@@ -25,6 +25,8 @@ use super::webhooks::{WebhookLimits, WebhooksFull};
 
 /// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
+/// Delay before the end of a crawl is stored again.
+const END_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long a cancellation waits for the pages in flight before it responds.
 const CANCEL_TIME_MAX: Duration = Duration::from_millis(900);
 
@@ -321,9 +323,7 @@ impl Crawls {
                 progress.state = CrawlState::Ended;
                 progress.stop = Some(stop);
             });
-            if let Err(error) = self.store_end(&job.id, stop).await {
-                tracing::error!(crawl = job.id, error = %error, "could not store the end of a crawl");
-            }
+            self.store_end_at_last(&job, stop).await;
         }
         drop(membership);
     }
@@ -346,10 +346,23 @@ impl Crawls {
             registry: Arc::clone(&ready.registry),
         };
         let parts = &self.parts;
-        let (pipelines, data, storage) = (&parts.pipelines, &parts.data, &parts.storage);
+        let (pipelines, logs, storage) = (&parts.pipelines, &parts.logs, &parts.storage);
         pipelines
-            .at_end(&parts.store, data, storage, finished)
+            .at_end(&parts.store, logs, storage, finished)
             .await;
+    }
+
+    /// Stores the end of a crawl that ran; without space or the database, once they are back. When
+    /// the server stops before that, the next process finds the crawl unfinished and ends it.
+    async fn store_end_at_last(&self, job: &Job, stop: StopReason) {
+        while let Err(error) = self.store_end(&job.id, stop).await {
+            tracing::error!(crawl = job.id, error = %error, "could not store the end of a crawl");
+            let is_passing = error.is_full() || error.is_unreachable();
+            if !is_passing || self.parts.stop.is_cancelled() {
+                return;
+            }
+            tokio::time::sleep(END_RETRY_DELAY).await;
+        }
     }
 
     async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {

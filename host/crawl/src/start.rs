@@ -294,7 +294,7 @@ async fn recorder(
     let target = Target {
         sinks: Sinks {
             store: Arc::clone(&parts.store),
-            log: Arc::new(Mutex::new(log)),
+            log,
             webhooks: Arc::clone(&parts.webhooks),
         },
         frontier_changed: Arc::clone(&restored.frontier_changed),

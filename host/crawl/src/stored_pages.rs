@@ -1,7 +1,6 @@
 //! The stored entries of a crawl.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use tokio::time::Instant;
 
 use trawl_model::fair::{FairPermit, FairSemaphore};
 use trawl_model::memory::{Held, MemoryKind, MemoryLease, MemoryShare};
-use trawl_store::{CrawlStore, LogPosition, PageLog, PageRow, ReadEntry, StoreError};
+use trawl_store::{CrawlStore, LogPosition, PageLogs, PageRow, ReadEntry, StoreError};
 
 /// Positions that are read from the store at once.
 const POSITIONS_AT_ONCE: u32 = 64;
@@ -22,7 +21,7 @@ const MEMORY_WAIT_MAX: Duration = Duration::from_secs(120);
 /// lease of its own that it holds until it is dropped.
 pub struct StoredPages {
     store: Arc<dyn CrawlStore>,
-    data: PathBuf,
+    logs: PageLogs,
     crawl_id: String,
     share: MemoryShare,
     after: u64,
@@ -35,14 +34,14 @@ impl StoredPages {
     /// The entries after number `after`, read under leases of this share.
     pub(crate) fn new(
         store: Arc<dyn CrawlStore>,
-        data: &Path,
+        logs: &PageLogs,
         crawl_id: &str,
         share: MemoryShare,
         after: u64,
     ) -> Self {
         Self {
             store,
-            data: data.to_owned(),
+            logs: logs.clone(),
             crawl_id: crawl_id.to_owned(),
             share,
             after,
@@ -124,12 +123,7 @@ impl StoredPages {
             grow(&mut lease, needed, deadline).await?;
             // Once there is memory: what waits for it takes no turn from the account's lists.
             let _turn = self.turn().await;
-            let (data, crawl_id) = (self.data.clone(), self.crawl_id.clone());
-            let reading = tokio::task::spawn_blocking(move || {
-                PageLog::open(&data, &crawl_id)?.read(&place, lease)
-            });
-            let read = reading.await;
-            match read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))? {
+            match self.logs.read(&self.crawl_id, place, lease).await? {
                 ReadEntry::Entry(entry) => return Ok(entry),
                 ReadEntry::Needs(bytes, back) => (needed, lease) = (bytes, back),
             }
@@ -145,31 +139,5 @@ async fn grow(lease: &mut MemoryLease, needed: usize, deadline: Instant) -> Resu
             Err(error) if Instant::now() >= deadline => return Err(error.into()),
             Err(_) => {}
         }
-    }
-}
-
-/// Removes the page logs of deleted crawls. One that cannot be removed is logged.
-pub(crate) fn remove(data: &Path, ids: &[String]) {
-    for id in ids {
-        if let Err(error) = PageLog::remove(data, id) {
-            tracing::error!(crawl = id, error = %error, "could not remove the page log of an expired crawl");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn after_a_page_log_that_stays_the_others_are_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = |id: &str| folder.path().join("crawls").join(format!("{id}.pages"));
-        // Not a file, so it cannot be removed like one.
-        std::fs::create_dir_all(path("aa")).expect("a folder");
-        drop(PageLog::open(folder.path(), "bb").expect("a log"));
-        assert!(path("bb").exists());
-        remove(folder.path(), &["aa".to_owned(), "bb".to_owned()]);
-        assert!(path("aa").exists() && !path("bb").exists());
     }
 }

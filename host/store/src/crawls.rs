@@ -376,9 +376,16 @@ pub struct PageContent {
     pub content: Option<ContentHash>,
 }
 
+/// A segment of the page logs in an object store, which has entries of many crawls. Drawn at
+/// random, never negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SegmentId(pub i64);
+
 /// Position of an entry in a page log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogPosition {
+    /// The segment that has it; `None` if it is in the file of its crawl.
+    pub segment: Option<SegmentId>,
     /// Offset in bytes.
     pub offset: u64,
     /// Stored length in bytes.

@@ -62,7 +62,7 @@ pub enum StoreError {
     },
     /// Another process uses the PostgreSQL database.
     #[error(
-        "another process uses the database at {server}: stop it first, or give this one a database of its own; one process uses a database at a time"
+        "another process uses the database at {server}: stop it first, give this one a database of its own, or start it with `--standby` to take over when that one ends"
     )]
     DatabaseInUse {
         /// The server and the database, without user and password.
@@ -122,6 +122,16 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
+    /// The object store failed.
+    #[error("the object store failed to {doing}: {reason}")]
+    Objects {
+        /// The operation.
+        doing: &'static str,
+        /// The cause.
+        reason: String,
+        /// Whether it may succeed later.
+        is_passing: bool,
+    },
     /// The database failed.
     #[error("the database failed to {doing}")]
     Database {
@@ -151,5 +161,45 @@ impl StoreError {
             ),
             _ => false,
         }
+    }
+
+    /// Whether the database or the object store cannot be reached at the moment, so that the
+    /// operation may succeed once it can. It may also have been carried out.
+    pub fn is_unreachable(&self) -> bool {
+        /// `admin_shutdown`, `crash_shutdown` and `cannot_connect_now` of PostgreSQL, and the class
+        /// of its connection exceptions.
+        const CODES: [&str; 3] = ["57P01", "57P02", "57P03"];
+        const CLASS: &str = "08";
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Objects { is_passing, .. } => *is_passing,
+            Self::Database { source, .. } => match source {
+                sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
+                source => source
+                    .as_database_error()
+                    .and_then(|error| error.code())
+                    .is_some_and(|code| CODES.contains(&&*code) || code.starts_with(CLASS)),
+            },
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_connection_is_no_refusal() {
+        let failed = |source: sqlx::Error| StoreError::Database {
+            doing: "read",
+            source,
+        };
+        let closed = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+        assert!(failed(closed.into()).is_unreachable());
+        assert!(failed(sqlx::Error::PoolTimedOut).is_unreachable());
+        assert!(!failed(sqlx::Error::RowNotFound).is_unreachable());
+        let fenced = sqlx::Error::Protocol("another process uses the database".to_owned());
+        assert!(!failed(fenced).is_unreachable());
     }
 }

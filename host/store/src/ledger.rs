@@ -18,6 +18,12 @@ use crate::subscription::Subscription;
 
 /// Accounts and the ledger. Every operation is atomic, and durable once its future returns `Ok`.
 pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
+    /// Whether this process may begin work: as far as it knows, it is the one that writes for a
+    /// while to come. Asked for every request, and answered from memory.
+    fn may_begin(&self) -> bool {
+        true
+    }
+
     /// All accounts with their materialised balances.
     fn accounts(&self) -> StoreFuture<'_, Vec<AccountRecord>>;
 

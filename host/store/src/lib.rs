@@ -7,7 +7,8 @@
 //! is all four, and [`TotalsStore`] says what each account has stored in them. [`open()`] opens a
 //! back end.
 //!
-//! The page log of a crawl ([`PageLog`]) is a file of its own in the data directory.
+//! The page log of a crawl ([`PageLogs`]) is a file of its own in the data directory ([`PageLog`]),
+//! or part of segments in an object store ([`Objects`]).
 
 mod account;
 mod answer;
@@ -20,12 +21,16 @@ mod entry;
 mod error;
 mod future;
 mod ledger;
+mod objects;
 mod open;
 mod outbox;
 mod page_log;
+mod page_logs;
 mod paging;
 pub mod postgres;
+mod record;
 mod rows;
+mod segments;
 pub mod sqlite;
 mod statement;
 mod storage;
@@ -43,20 +48,24 @@ pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{
     BATCH_VERB, CrawlCounts, CrawlKinds, CrawlLeft, CrawlRecord, CrawlState, CrawlStore,
     CrawlSummary, CrawledPage, CrawlsLeft, FoundCrawl, Interrupted, LogPosition, LoggedPage,
-    PageContent, PageRow, Progress,
+    PageContent, PageRow, Progress, SegmentId,
 };
 pub use data_dir::{DataDir, DataDirError};
 pub use entry::{Consumed, EntryKind, LedgerEntry, OpenReserve, Posted, WAITS_FOR_HOST, Written};
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
-pub use open::open;
+pub use objects::{NotAnObjectsUrl, Objects, ObjectsUrl};
+pub use open::{open, open_when_free};
 pub use outbox::{
     BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
     SigningSecrets, WebhookSecrets,
 };
-pub use page_log::{PageLog, ReadEntry};
+pub use page_log::PageLog;
+pub use page_logs::{LogWriter, PageLogs};
 pub use paging::{NotARowKey, PageRange, PageStart, RowBytes, RowKey, Rows};
+pub use record::ReadEntry;
+pub use segments::SegmentStore;
 pub use statement::{
     AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
 };

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
 use crate::postgres::{PostgresStore, PostgresUrl};
@@ -22,6 +24,20 @@ pub async fn open(data: DataDir, url: Option<&PostgresUrl>) -> Result<Arc<dyn St
         Some(server) => Err(StoreError::InPostgres { server }),
         None => Ok(Arc::new(SqliteStore::open(data).await?)),
     }
+}
+
+/// As [`open`] with a URL, but waits while another process uses the database. `serving` gets the
+/// address that the other one has announced.
+///
+/// # Errors
+/// Those of [`PostgresStore::open_when_free`].
+pub async fn open_when_free(
+    data: DataDir,
+    url: &PostgresUrl,
+    serving: &watch::Sender<Option<String>>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let store = PostgresStore::open_when_free(data, url, serving).await?;
+    Ok(Arc::new(store))
 }
 
 #[cfg(test)]

@@ -7,49 +7,23 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use trawl_model::memory::{Held, MemoryLease};
-use zstd::bulk::Compressor;
-use zstd::zstd_safe::get_frame_content_size;
+use trawl_model::memory::MemoryLease;
 
-use crate::crawls::LogPosition;
+use crate::crawls::{LogPosition, SegmentId};
 use crate::error::StoreError;
+use crate::record::{self, ReadEntry, failed_to};
 
 const FOLDER: &str = "crawls";
 /// Crawls without their entries that the log names.
 const NAMED_MAX: usize = 5;
 const PRIVATE_FOLDER: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
-/// Entries from this size on are compressed; below, the zstd frame costs more than it saves.
-const COMPRESSED_FROM: usize = 512;
-/// Fastest level: entries are compressed while the crawl runs.
-const LEVEL: i32 = 1;
-/// Largest entry after decompression, so that a corrupt frame cannot exhaust the memory.
-const ENTRY_BYTES_MAX: usize = 1 << 30;
-/// First byte of a record. Never zero: after a power failure, a file may end in zeros. Behind the
-/// first two is the entry, as earlier versions wrote it.
-const PLAIN: u8 = 1;
-const COMPRESSED: u8 = 2;
-/// Behind these is a checksum of the record. They differ from each other and from the first two in
-/// several bits, so that one flipped bit makes no other kind.
-const CHECKED_PLAIN: u8 = 0x5c;
-const CHECKED_COMPRESSED: u8 = 0xa3;
-/// Bytes of a checksum.
-const CHECKSUM_BYTES: usize = 8;
 
 /// The page log of one crawl. Blocking: use it on blocking threads.
 #[derive(Debug)]
 pub struct PageLog {
     file: File,
     end: u64,
-}
-
-/// What came of reading an entry.
-#[derive(Debug)]
-pub enum ReadEntry {
-    /// The entry.
-    Entry(Held<Bytes>),
-    /// The lease does not cover the entry: it needs this many bytes, also for reading it.
-    Needs(usize, MemoryLease),
 }
 
 impl PageLog {
@@ -96,31 +70,8 @@ impl PageLog {
     /// # Errors
     /// [`StoreError::PageLog`]; no entry of this call is valid then.
     pub fn append(&mut self, entries: &[&[u8]]) -> Result<Vec<LogPosition>, StoreError> {
-        let mut bytes = Vec::new();
-        let mut positions = Vec::with_capacity(entries.len());
-        // One for all: its tables take more time to make than a short entry to compress.
-        let mut compressor = Compressor::new(LEVEL).map_err(failed_to("compress"))?;
-        for entry in entries {
-            let start = bytes.len();
-            let body = start + 1 + CHECKSUM_BYTES;
-            bytes.resize(body, 0);
-            if entry.len() < COMPRESSED_FROM {
-                bytes[start] = CHECKED_PLAIN;
-                bytes.extend_from_slice(entry);
-            } else {
-                bytes[start] = CHECKED_COMPRESSED;
-                let frame = compressor.compress(entry);
-                bytes.extend_from_slice(&frame.map_err(failed_to("compress"))?);
-            }
-            let checksum = checksum(bytes[start], &bytes[body..]);
-            bytes[start + 1..body].copy_from_slice(&checksum);
-            let length = u32::try_from(bytes.len() - start)
-                .map_err(|_| failed_to("write")(io::ErrorKind::FileTooLarge.into()))?;
-            positions.push(LogPosition {
-                offset: self.end + start as u64,
-                length,
-            });
-        }
+        let (bytes, lengths) = record::encode(entries)?;
+        let positions = positions(self.end, None, &lengths);
         self.file
             .write_all_at(&bytes, self.end)
             .map_err(failed_to("write"))?;
@@ -160,28 +111,11 @@ impl PageLog {
         if lease.bytes() < length as u64 {
             return Ok(ReadEntry::Needs(length, lease));
         }
-        let mut record = vec![0; length];
+        let mut stored = vec![0; length];
         self.file
-            .read_exact_at(&mut record, position.offset)
+            .read_exact_at(&mut stored, position.offset)
             .map_err(failed_to("read"))?;
-        let (is_compressed, start) = layout(&record).map_err(failed_to("read"))?;
-        let needed = if is_compressed {
-            length + content_size(&record[start..]).map_err(failed_to("decompress"))?
-        } else {
-            length
-        };
-        if lease.bytes() < needed as u64 {
-            return Ok(ReadEntry::Needs(needed, lease));
-        }
-        let entry = if is_compressed {
-            let entry = decompress(&record[start..], needed - length);
-            Bytes::from(entry.map_err(failed_to("decompress"))?)
-        } else {
-            Bytes::from(record).slice(start..)
-        };
-        let mut lease = lease;
-        lease.shrink_to(entry.len());
-        Ok(ReadEntry::Entry(lease.hold(entry)))
+        record::decode(Bytes::from(stored), lease)
     }
 
     /// Bytes of the log of a crawl; 0 if it is missing.
@@ -201,64 +135,6 @@ impl PageLog {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Whether the entry of a record is compressed, and where it begins in it.
-fn layout(record: &[u8]) -> io::Result<(bool, usize)> {
-    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the record is damaged");
-    let (&kind, rest) = record.split_first().ok_or_else(damaged)?;
-    match kind {
-        PLAIN | COMPRESSED => Ok((kind == COMPRESSED, 1)),
-        CHECKED_PLAIN | CHECKED_COMPRESSED => {
-            let (stored, body) = rest
-                .split_first_chunk::<CHECKSUM_BYTES>()
-                .ok_or_else(damaged)?;
-            if *stored != checksum(kind, body) {
-                return Err(damaged());
-            }
-            Ok((kind == CHECKED_COMPRESSED, 1 + CHECKSUM_BYTES))
-        }
-        _ => Err(damaged()),
-    }
-}
-
-/// The checksum of a record of this kind.
-fn checksum(kind: u8, body: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&[kind]);
-    hasher.update(body);
-    let mut checksum = [0; CHECKSUM_BYTES];
-    hasher.finalize_xof().fill(&mut checksum);
-    checksum
-}
-
-/// Length of an entry: as its frame says, or by decompressing it, for frames of earlier versions.
-fn content_size(compressed: &[u8]) -> io::Result<usize> {
-    let size = match get_frame_content_size(compressed) {
-        Ok(Some(size)) => size,
-        Ok(None) => {
-            let decoder = zstd::stream::Decoder::new(compressed)?;
-            let mut bounded = io::Read::take(decoder, ENTRY_BYTES_MAX as u64);
-            io::copy(&mut bounded, &mut io::sink())?
-        }
-        Err(_) => return Err(io::ErrorKind::InvalidData.into()),
-    };
-    match usize::try_from(size) {
-        Ok(size) if size <= ENTRY_BYTES_MAX => Ok(size),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
-}
-
-/// Decompresses an entry of this length.
-fn decompress(compressed: &[u8], length: usize) -> io::Result<Vec<u8>> {
-    let mut entry = Vec::with_capacity(length);
-    let decoder = zstd::stream::Decoder::new(compressed)?;
-    let mut bounded = io::Read::take(decoder, length as u64 + 1);
-    io::Read::read_to_end(&mut bounded, &mut entry)?;
-    match entry.len() == length {
-        true => Ok(entry),
-        false => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 
@@ -299,15 +175,32 @@ fn path(data: &Path, id: &str) -> io::Result<PathBuf> {
     }
 }
 
-fn failed_to(doing: &'static str) -> impl Fn(io::Error) -> StoreError {
-    move |source| StoreError::PageLog { doing, source }
+/// The positions of records of these lengths, one after the other.
+pub(crate) fn positions(
+    start: u64,
+    segment: Option<SegmentId>,
+    lengths: &[u32],
+) -> Vec<LogPosition> {
+    let mut offset = start;
+    let places = lengths.iter().map(|&length| {
+        let place = LogPosition {
+            segment,
+            offset,
+            length,
+        };
+        offset += u64::from(length);
+        place
+    });
+    places.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use trawl_model::memory::{MemoryBudget, MemoryKind};
+    use zstd::zstd_safe::get_frame_content_size;
 
     use super::*;
+    use crate::record::{COMPRESSED, LEVEL};
 
     fn lease(budget: &std::sync::Arc<MemoryBudget>, bytes: usize) -> MemoryLease {
         let mut lease = budget.share("a").page().lease_for(MemoryKind::Stored);
@@ -335,6 +228,7 @@ mod tests {
         let frame = get_frame_content_size(&unsaid[1..]);
         assert!(frame.is_ok_and(|size| size.is_none()));
         let unsaid_at = LogPosition {
+            segment: None,
             offset: log.end,
             length: unsaid.len() as u32,
         };
@@ -387,6 +281,7 @@ mod tests {
         log.file.write_all_at(b"\x01{}", 0).expect("written");
         log.end = 3;
         let position = LogPosition {
+            segment: None,
             offset: 0,
             length: 3,
         };
@@ -415,6 +310,7 @@ mod tests {
             0o600
         );
         let lost = LogPosition {
+            segment: None,
             offset: 0,
             length: 4,
         };

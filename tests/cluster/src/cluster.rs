@@ -121,7 +121,8 @@ impl Cluster {
     pub fn serving(&self, time_max: Duration) -> anyhow::Result<usize> {
         let deadline = Instant::now() + time_max;
         loop {
-            if let Some(at) = self.nodes.iter().position(Node::accepts) {
+            let mut nodes = self.nodes.iter();
+            if let Some(at) = nodes.position(|node| node.serves(&self.key)) {
                 return Ok(at);
             }
             if Instant::now() >= deadline {

@@ -68,9 +68,22 @@ impl<'a> Request<'a> {
 /// # Errors
 /// No whole answer came.
 pub fn send(to: SocketAddr, key: &str, request: &Request<'_>) -> anyhow::Result<Answer> {
-    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    send_within(PATIENCE, to, key, request)
+}
+
+/// The same, whose connection, and each part of whose answer, takes no longer than `time_max`.
+///
+/// # Errors
+/// No whole answer came.
+pub fn send_within(
+    time_max: Duration,
+    to: SocketAddr,
+    key: &str,
+    request: &Request<'_>,
+) -> anyhow::Result<Answer> {
+    let mut stream = TcpStream::connect_timeout(&to, time_max)?;
+    stream.set_read_timeout(Some(time_max))?;
+    stream.set_write_timeout(Some(time_max))?;
     let Request { method, path, .. } = request;
     let body = request.body.map(Value::to_string).unwrap_or_default();
     let mut headers = String::new();

@@ -1,7 +1,7 @@
 //! A server of the cluster as a child process.
 
 use std::fs::File;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,8 +10,13 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-/// How long a connection to loopback may take.
-const CONNECT_MAX: Duration = Duration::from_millis(200);
+use crate::http::{self, Request};
+
+/// How long the answer of a node that serves may take. A suspended one never answers.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// A header of each answer of a node that waits: the answer is of another one, or says that there is
+/// none.
+const FORWARDED: &str = "trawl-forwarded";
 /// Requests of one account a minute, in the configuration of every node.
 const SETTINGS: &str = "[limits]\nrequests_per_minute = 1000000\n\n[browser]\ntabs = 0\n";
 
@@ -85,7 +90,7 @@ impl Node {
         Ok(())
     }
 
-    /// Where it listens while it serves.
+    /// Where it listens, also while it waits.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
@@ -100,9 +105,11 @@ impl Node {
         self.folder.join("log")
     }
 
-    /// Whether it accepts connections now.
-    pub fn accepts(&self) -> bool {
-        TcpStream::connect_timeout(&self.address(), CONNECT_MAX).is_ok()
+    /// Whether it has the database: it answers a request with this API key by itself.
+    pub fn serves(&self, key: &str) -> bool {
+        let request = Request::new("GET", "/account");
+        let answer = http::send_within(ANSWER_MAX, self.address(), key, &request);
+        answer.is_ok_and(|answer| answer.status == 200 && answer.header(FORWARDED).is_none())
     }
 
     /// Whether its process runs, or is suspended.

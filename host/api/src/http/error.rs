@@ -405,6 +405,9 @@ impl From<StoreError> for ApiError {
         if error.is_full() {
             return Self::Storage("the server's disk is full, try again later".to_owned());
         }
+        if error.is_unreachable() {
+            return Self::Busy("the server's database cannot be reached, try again later");
+        }
         Self::Internal
     }
 }

@@ -44,7 +44,7 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{DataDir, Disk, DiskThreshold, Storage, Store};
+use trawl_store::{DataDir, Disk, DiskThreshold, PageLogs, Storage, Store};
 use trawl_wire::ConfiguredDefaults;
 
 use crate::{
@@ -322,7 +322,7 @@ fn crawls(
         billing: billing.clone(),
         tariff: Tariff::default(),
         clock: Clock::wall(),
-        data: data.to_owned(),
+        logs: PageLogs::in_files(data),
         snapshot: Arc::new(Registry::empty),
         defaults: ConfiguredDefaults::default(),
         tasks: tasks.clone(),

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::memory::PageMemory;
 use trawl_model::secret::Secret;
-use trawl_model::{Charge, Nanodollars};
+use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
     AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, DataDir, KeyPrefix, KeyRecord,
@@ -18,7 +18,7 @@ use trawl_store::{
     WebhookSecrets, Window, Written,
 };
 
-use crate::{Billing, BillingError, Funds, Reservation, RunBudget, SeatPrices};
+use crate::{Billing, BillingError, Funds, FundsError, Reservation, RunBudget, SeatPrices};
 
 /// How the store behaves.
 pub(super) const WORKS: u8 = 0;
@@ -28,6 +28,9 @@ pub(super) const FAILS: u8 = 1;
 pub(super) const FAILS_AFTER_WRITE: u8 = 2;
 /// Dies with the server during one of the next writes, which reaches the disk and is not reported.
 pub(super) const DIES: u8 = 3;
+
+/// Works, and its lease may end soon: another process may have it then.
+const EXPIRES: u8 = 4;
 
 #[derive(Debug)]
 pub(super) struct FaultyStore {
@@ -91,6 +94,10 @@ fn fault() -> StoreError {
 }
 
 impl LedgerStore for FaultyStore {
+    fn may_begin(&self) -> bool {
+        self.mode.load(Ordering::SeqCst) != EXPIRES
+    }
+
     fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
         Box::pin(self.write(self.store.post_group(entries)))
     }
@@ -364,6 +371,25 @@ async fn a_page_that_could_not_be_charged_is_not_charged_later() {
         .post(&charge())
         .await
         .expect("the store works");
+    world.settles_at(9_900).await;
+}
+
+#[tokio::test]
+async fn nothing_begins_while_the_lease_of_the_store_may_end() {
+    let world = world().await;
+    let admit = |terms| world.billing.admit(&world.account, terms);
+    let before = world.reserve();
+    world.store.set(EXPIRES);
+    for terms in [Terms::PayAsYouGo, Terms::Unlimited] {
+        assert_eq!(admit(terms), Err(FundsError::Busy));
+    }
+    assert!(world.billing.is_failing());
+    // What has begun ends.
+    let posted = before.post(&charge()).await;
+    posted.expect("the store works");
+    world.store.set(WORKS);
+    assert_eq!(admit(Terms::PayAsYouGo), Ok(()));
+    assert!(!world.billing.is_failing());
     world.settles_at(9_900).await;
 }
 

@@ -7,7 +7,6 @@
 mod contacts;
 mod findings;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +20,7 @@ use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
 use trawl_store::{
-    AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, Storage, StoreError,
+    AccountId, Contact, ContactStore, CrawlStore, PageLogs, PageRange, Rows, Storage, StoreError,
 };
 use trawl_wire::Omitted;
 
@@ -123,12 +122,12 @@ impl Pipelines {
     }
 
     /// Stores the contacts of a finished crawl if it extracted them, and what could not be stored
-    /// for its status. `pages` and `data` have the entries of the crawl, and those have all
+    /// for its status. `pages` and `logs` have the entries of the crawl, and those have all
     /// contacts.
     pub(crate) async fn at_end(
         &self,
         pages: &Arc<dyn CrawlStore>,
-        data: &Path,
+        logs: &PageLogs,
         storage: &Storage,
         crawl: FinishedCrawl,
     ) {
@@ -139,7 +138,7 @@ impl Pipelines {
             return;
         };
         let left_out = self
-            .store_contacts(pages, data, storage, &crawl, &choice)
+            .store_contacts(pages, logs, storage, &crawl, &choice)
             .await;
         if left_out.is_empty() {
             return;
@@ -162,14 +161,14 @@ impl Pipelines {
     async fn store_contacts(
         &self,
         pages: &Arc<dyn CrawlStore>,
-        data: &Path,
+        logs: &PageLogs,
         storage: &Storage,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,
     ) -> Omitted {
         let mut left_out = Omitted::default();
         let share = self.engine.memory.share(crawl.account.as_str());
-        let pages = StoredPages::new(Arc::clone(pages), data, &crawl.id, share, 0);
+        let pages = StoredPages::new(Arc::clone(pages), logs, &crawl.id, share, 0);
         let mut gathered = match Gathered::of_crawl(pages).await {
             Ok(gathered) => gathered,
             Err(error) => {

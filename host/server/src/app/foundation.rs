@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -13,7 +14,7 @@ use trawl_control::ControlHandler;
 use trawl_engine::cache::{self, CacheConfig, PageCache};
 use trawl_model::clock::Clock;
 use trawl_plugins::Plugins;
-use trawl_store::{DataDir, Disk, Storage, Store};
+use trawl_store::{DataDir, Disk, Objects, PageLogs, Storage, Store};
 
 use super::admin_key::AdminKey;
 use super::engine::EngineParts;
@@ -27,6 +28,7 @@ pub(super) struct Foundation {
     pub(super) listener_limits: ListenerLimits,
     pub(super) prices: Prices,
     pub(super) store: Arc<dyn Store>,
+    pub(super) logs: PageLogs,
     pub(super) storage: Storage,
     pub(super) admin_key: AdminKey,
     pub(super) page_cache: Option<Arc<PageCache>>,
@@ -41,18 +43,29 @@ pub(super) struct Foundation {
 }
 
 impl Foundation {
-    /// Locks the data directory, opens the store, and starts billing.
+    /// Locks the data directory, opens the store, and starts billing. A standby waits for the store
+    /// and says in `serving` where the server is that has it.
     ///
     /// # Errors
     /// The directory is in use, or a setting is invalid.
-    pub(super) async fn open(config: Config, paths: &Paths) -> anyhow::Result<Self> {
+    pub(super) async fn open(
+        config: Config,
+        paths: &Paths,
+        serving: &watch::Sender<Option<String>>,
+    ) -> anyhow::Result<Self> {
         let tasks = TaskTracker::new();
         let listener_limits = settings::listener(&config)?;
         let prices = settings::prices(&config)?;
         let store_url = settings::store_url(&config)?;
         let data = DataDir::create(&paths.data)?;
         let compiled = data.private_folder("compiled")?;
-        let store = trawl_store::open(data, store_url.as_ref()).await?;
+        let store = match &store_url {
+            Some(url) if config.store.standby => {
+                trawl_store::open_when_free(data, url, serving).await?
+            }
+            url => trawl_store::open(data, url.as_ref()).await?,
+        };
+        let logs = open_logs(&config, &store, &paths.data)?;
         let admin_key = AdminKey::open(&paths.data)?;
         let storage = open_storage(&config, &store, &paths.data)?;
         let page_cache = open_page_cache(&config, &paths.data, storage.disk()).await?;
@@ -62,6 +75,7 @@ impl Foundation {
             listener_limits,
             prices,
             store,
+            logs,
             storage,
             admin_key,
             page_cache,
@@ -132,6 +146,23 @@ async fn start_billing(
     Ok(billing)
 }
 
+/// The page logs: in an object store if there is one, otherwise files of the data directory.
+fn open_logs(config: &Config, store: &Arc<dyn Store>, data: &Path) -> anyhow::Result<PageLogs> {
+    let Some(url) = settings::objects_url(config)? else {
+        return Ok(PageLogs::in_files(data));
+    };
+    let segments = Arc::clone(store).segments();
+    let segments = segments
+        .context("`[store] objects` needs a PostgreSQL database: name it by `[store] url`")?;
+    let objects = Objects::open(&url).with_context(|| format!("cannot use `{url}`"))?;
+    Ok(PageLogs::in_segments(
+        data,
+        objects,
+        segments,
+        Clock::wall(),
+    ))
+}
+
 /// Measures the disk and applies the limits of what accounts store.
 fn open_storage(config: &Config, store: &Arc<dyn Store>, data: &Path) -> anyhow::Result<Storage> {
     let disk = Disk::open(data, settings::floor(config))
@@ -176,7 +207,8 @@ mod tests {
             data: folder.path().join("data"),
             plugins: folder.path().join("plugins.toml"),
         };
-        let foundation = Foundation::open(Config::default(), &paths).await;
+        let serving = watch::Sender::new(None);
+        let foundation = Foundation::open(Config::default(), &paths, &serving).await;
         let foundation = foundation.expect("a data directory");
         foundation.start_control().expect("a socket");
 

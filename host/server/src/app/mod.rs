@@ -3,6 +3,7 @@
 mod admin_key;
 mod balance_events;
 mod engine;
+mod forward;
 mod foundation;
 mod health;
 mod memory;
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,7 +39,7 @@ use trawl_store::{Storage, Store};
 use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 use crate::config::{Config, StoreSettings};
-use crate::listener::ListenerLimits;
+use crate::listener::{self, ListenerLimits};
 use admin_key::AdminKey;
 use foundation::Foundation;
 
@@ -94,7 +96,20 @@ impl App {
     /// # Errors
     /// The directory is in use, a plugin does not load, or a setting is invalid.
     pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
-        let foundation = Foundation::open(config, paths).await?;
+        Self::build_in_turn(config, paths, &watch::Sender::new(None)).await
+    }
+
+    /// The same, where a standby says in `serving` at which address the server is that it waits
+    /// for.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub(crate) async fn build_in_turn(
+        config: Config,
+        paths: &Paths,
+        serving: &watch::Sender<Option<String>>,
+    ) -> anyhow::Result<Arc<Self>> {
+        let foundation = Foundation::open(config, paths, serving).await?;
         foundation.start_control()?;
         settings::identity::note_contact(&foundation.config);
         Self::on(foundation, paths).await
@@ -110,7 +125,8 @@ impl App {
             store: StoreSettings::default(),
             ..config
         };
-        Self::on(Foundation::open(config, paths).await?, paths).await
+        let foundation = Foundation::open(config, paths, &watch::Sender::new(None)).await?;
+        Self::on(foundation, paths).await
     }
 
     async fn on(foundation: Foundation, paths: &Paths) -> anyhow::Result<Arc<Self>> {
@@ -156,6 +172,22 @@ impl App {
             started: Instant::now(),
             admin_key,
         }))
+    }
+
+    /// Sends every request at `listener` to the server at the address in `serving`, until `ended`.
+    ///
+    /// # Errors
+    /// A setting of the listener is invalid.
+    pub(crate) fn forwarding(
+        config: &Config,
+        listener: TcpListener,
+        serving: watch::Receiver<Option<String>>,
+        ended: CancellationToken,
+    ) -> anyhow::Result<impl Future<Output = ()> + Send + use<>> {
+        let limits = settings::listener(config)?;
+        let log = settings::access_log(config);
+        let router = forward::router(serving);
+        Ok(listener::serve(listener, router, limits, log, ended))
     }
 
     /// Accounts and balances.
@@ -206,7 +238,7 @@ fn crawls_parts(foundation: &Foundation, engine: &EngineParts) -> anyhow::Result
         billing: foundation.billing.clone(),
         tariff: Tariff::PayAsYouGo(foundation.prices),
         clock: Clock::wall(),
-        data: foundation.data.clone(),
+        logs: foundation.logs.clone(),
         snapshot: Arc::new(move || plugins.snapshot()),
         defaults: ConfiguredDefaults {
             pools: settings::pools(config)?,

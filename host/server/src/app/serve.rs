@@ -13,14 +13,18 @@ use trawl_api::Service;
 use super::{App, balance_events, settings};
 use crate::listener;
 
+/// Why a server ends that another one has replaced.
+const TAKEN_OVER: &str = "another server has taken over the database, because this one was suspended or cut off from it: start this one again with `--standby`";
+
 impl App {
     /// Serves at `listener` until [`Self::stop`]. Then refuses new requests with 503, waits for
     /// those in flight, and closes the store.
     ///
     /// # Errors
-    /// The crawls of the last run cannot be read.
+    /// The crawls of the last run cannot be read, or another server has taken the database over.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
+        self.announce(&listener).await;
         self.spawn_until_stop(Arc::clone(self.storage.disk()).watch());
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
@@ -37,9 +41,27 @@ impl App {
         self.tasks.spawn(async move { crawls.recover(last).await });
         let crawls = self.crawls.clone();
         self.spawn_until_stop(async move { crawls.expire_periodically().await });
-        self.serve_http(listener).await;
+        tokio::select! {
+            () = self.serve_http(listener) => {}
+            // What is in flight cannot be charged or stored any more, so nothing is waited for.
+            () = self.store.taken_over() => anyhow::bail!(TAKEN_OVER),
+        }
         self.close().await;
         Ok(())
+    }
+
+    /// Tells standbys where this server is: at the configured address, or at the one that it
+    /// listens on, if that is one.
+    async fn announce(&self, listener: &TcpListener) {
+        let own = listener.local_addr().ok();
+        let own = own.filter(|own| !own.ip().is_unspecified());
+        let configured = self.config.store.address.clone();
+        let Some(address) = configured.or_else(|| own.map(|own| own.to_string())) else {
+            return;
+        };
+        if let Err(error) = self.store.announce(&address).await {
+            tracing::warn!(error = %error, "standbys do not know where this server is");
+        }
     }
 
     async fn start_billing_tasks(&self) {

@@ -2,6 +2,7 @@
 
 mod account;
 mod bot;
+mod cluster;
 mod crawl;
 mod engine_args;
 mod environment;
@@ -61,6 +62,9 @@ enum Command {
     Prices(account::PricesArgs),
     /// Show the usage and payments of accounts.
     Usage(account::UsageArgs),
+    /// Show the servers of a PostgreSQL database.
+    #[command(subcommand)]
+    Cluster(cluster::ClusterCommand),
     /// Make the key that signs requests to sites.
     #[command(subcommand)]
     Bot(bot::BotCommand),
@@ -110,6 +114,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
+        Command::Cluster(command) => runtime()?.block_on(cluster::run(command)),
         Command::Bot(command) => bot::run(command),
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),

@@ -11,6 +11,8 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
@@ -21,7 +23,7 @@ use super::environment::log_filter;
 use super::listen::{listen_address, on_this_machine};
 use super::standard_output::print;
 use crate::app::{App, Paths, start_logs};
-use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
+use crate::config::{AccessLogSetting, Config, LISTEN_DEFAULT};
 use crate::listener::descriptors;
 
 /// The data directory by default.
@@ -50,6 +52,14 @@ pub(super) struct ServeArgs {
     /// the folder of its socket (default: a SQLite file in the data directory).
     #[arg(long, env = "TRAWL_STORE", value_name = "URL", hide_env_values = true)]
     store: Option<String>,
+    /// Where the pages of crawls are stored, with a PostgreSQL database: `s3://bucket/prefix`, or
+    /// `file:///folder` (default: files in the data directory).
+    #[arg(long, env = "TRAWL_OBJECTS", value_name = "URL")]
+    objects: Option<String>,
+    /// Wait while another server uses the PostgreSQL database, send requests to it, and take over
+    /// when it has ended.
+    #[arg(long, env = "TRAWL_STANDBY")]
+    standby: bool,
     /// Access log on standard output (default: common on a terminal, otherwise json).
     #[arg(long, env = "TRAWL_ACCESS_LOG", value_enum, value_name = "FORMAT")]
     access_log: Option<AccessLogSetting>,
@@ -71,19 +81,22 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     if args.store.is_some() {
         config.store.url = args.store;
     }
+    if args.objects.is_some() {
+        config.store.objects = args.objects;
+    }
+    config.store.standby |= args.standby;
     descriptors::raise();
-    let listener = TcpListener::bind(args.listen).await.with_context(|| {
-        format!(
-            "cannot listen on `{}`; choose another address with `--listen`",
-            args.listen
-        )
-    })?;
-    let address = listener.local_addr()?;
     let paths = Paths {
         data: args.data,
         plugins,
     };
-    let app = App::build(config, &paths).await?;
+    let listener = listen(args.listen).await?;
+    let address = listener.local_addr()?;
+    let (app, listener) = if config.store.standby {
+        build_in_turn(listener, config, &paths).await?
+    } else {
+        (App::build(config, &paths).await?, listener)
+    };
     let exporting = spans.map(|spans| app.export_spans(spans)).transpose()?;
     greet(&app, address, &paths.data).await?;
     let stopping = Arc::clone(&app);
@@ -99,6 +112,30 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
         exporting.finish().await;
     }
     served
+}
+
+/// Waits for the database, and sends requests to the server that has it meanwhile.
+async fn build_in_turn(
+    listener: TcpListener,
+    config: Config,
+    paths: &Paths,
+) -> anyhow::Result<(Arc<App>, TcpListener)> {
+    // Two of one socket: the first ends with the wait.
+    let own = listener.into_std()?;
+    let waiting = TcpListener::from_std(own.try_clone()?)?;
+    let (known, serving) = watch::channel(None);
+    let ended = CancellationToken::new();
+    let forwarding = App::forwarding(&config, waiting, serving, ended.clone())?;
+    tokio::spawn(forwarding);
+    let app = App::build_in_turn(config, paths, &known).await?;
+    ended.cancel();
+    Ok((app, TcpListener::from_std(own)?))
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on `{address}`; choose another address with `--listen`")
+    })
 }
 
 /// Makes all files of the process private to its user, and a crash write no image of its memory,

@@ -41,6 +41,7 @@ fn page(seq: u64) -> PageRow {
         status: 404,
         is_failed: true,
         place: LogPosition {
+            segment: None,
             offset: seq << 33,
             length: u32::MAX,
         },
@@ -351,6 +352,7 @@ fn listed_page(seq: u64) -> PageRow {
         status: if is_failed { 404 } else { 200 },
         is_failed,
         place: LogPosition {
+            segment: None,
             offset: 0,
             length: 1,
         },

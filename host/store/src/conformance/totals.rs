@@ -26,6 +26,7 @@ fn progress() -> Progress {
         status: 200,
         is_failed: false,
         place: LogPosition {
+            segment: None,
             offset: 0,
             length: 1_000,
         },

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use sqlx::postgres::PgConnection;
 
+use super::lease::{self, Lease, Nonce};
+use super::recent::{self, Recent};
 use super::row::failed_to;
 use crate::StoreError;
 
@@ -17,11 +19,13 @@ const LOCK: (i32, i32) = (0x7472_776c, 1);
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// What a process has in common with its connections.
-pub(super) type Nonce = [u8; 16];
-
-/// Waits until no other process uses the database, and locks it.
-pub(super) async fn lock(connection: &mut PgConnection, server: &str) -> Result<(), StoreError> {
+/// Waits until no other process uses the database, and locks it. The connections of a process whose
+/// lease has ended are ended; a database without leases (`has_leases`) has no such process.
+pub(super) async fn lock(
+    connection: &mut PgConnection,
+    server: &str,
+    has_leases: bool,
+) -> Result<(), StoreError> {
     let deadline = Instant::now() + WAIT_MAX;
     loop {
         let is_locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1, $2)")
@@ -37,33 +41,45 @@ pub(super) async fn lock(connection: &mut PgConnection, server: &str) -> Result<
             let server = server.to_owned();
             return Err(StoreError::DatabaseInUse { server });
         }
+        if has_leases {
+            lease::end_connections(connection, LOCK).await?;
+        }
         tokio::time::sleep(RETRY_DELAY).await;
     }
 }
 
-/// Makes this process the one that writes, and releases the lock for its connections.
-pub(super) async fn take(connection: &mut PgConnection) -> Result<Nonce, StoreError> {
+/// Makes this process the one that writes, with a lease, and releases the lock for its connections.
+pub(super) async fn take(connection: &mut PgConnection) -> Result<(Nonce, Lease), StoreError> {
     let mut nonce = Nonce::default();
     getrandom::fill(&mut nonce).expect("the operating system provides random numbers");
-    sqlx::query("UPDATE claim SET nonce = $1")
-        .bind(&nonce[..])
-        .execute(&mut *connection)
-        .await
-        .map_err(failed_to(CLAIMING))?;
+    let asked = lease::now();
+    sqlx::query(
+        "UPDATE claim SET nonce = $1, expires = clock_timestamp() + make_interval(secs => $2),
+             address = NULL",
+    )
+    .bind(&nonce[..])
+    .bind(lease::TIME.as_secs_f64())
+    .execute(&mut *connection)
+    .await
+    .map_err(failed_to(CLAIMING))?;
     sqlx::query("SELECT pg_advisory_unlock($1, $2)")
         .bind(LOCK.0)
         .bind(LOCK.1)
         .execute(&mut *connection)
         .await
         .map_err(failed_to(CLAIMING))?;
-    Ok(nonce)
+    Ok((nonce, Lease::since(asked)))
 }
 
 /// Lets a new connection of the process with this nonce write, durably.
 ///
 /// # Errors
 /// Another process has claimed the database, or the database failed.
-pub(super) async fn join(connection: &mut PgConnection, nonce: Nonce) -> Result<(), sqlx::Error> {
+pub(super) async fn join(
+    connection: &mut PgConnection,
+    nonce: Nonce,
+    recent: &Recent,
+) -> Result<(), sqlx::Error> {
     let is_locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock_shared($1, $2)")
         .bind(LOCK.0)
         .bind(LOCK.1)
@@ -81,6 +97,7 @@ pub(super) async fn join(connection: &mut PgConnection, nonce: Nonce) -> Result<
         let taken = "another process uses the database";
         return Err(sqlx::Error::Protocol(taken.to_owned()));
     }
+    recent.see(&recent::timeline(connection).await?);
     // A charge is durable before its page is delivered, whatever the database's default is.
     sqlx::query(
         "SELECT set_config('synchronous_commit', 'on', FALSE)

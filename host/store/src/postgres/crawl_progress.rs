@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use sqlx::postgres::{PgConnection, PgExecutor, PgPool};
+use sqlx::postgres::{PgConnection, PgExecutor, PgPool, PgRow};
 
 use trawl_model::UrlRow;
 
 use super::row::{begin, failed_to, list_failed_to, text};
-use super::totals;
-use crate::rows::{self, signed};
-use crate::{PageContent, PageRow, Progress, StoreError};
+use super::{segments, totals};
+use crate::rows::{self, column, signed};
+use crate::{LogPosition, PageContent, PageRow, Progress, SegmentId, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
@@ -129,20 +129,22 @@ async fn insert_pages(
     let times = rows.iter().map(|row| row.at.map(|at| at.0));
     let errors = rows.iter().map(|row| optional(row.error.as_ref()));
     let causes = rows.iter().map(|row| optional(row.cause.as_ref()));
+    let segments = rows.iter().map(|row| row.place.segment.map(|id| id.0));
     let contents = rows.iter().map(|row| row.content);
     let contents = contents.map(|content| content.map(|content| content.to_bytes().to_vec()));
     sqlx::query(
         // Repeats the same batch when a commit was reported as failed but had reached the disk.
         "INSERT INTO crawl_pages
-             (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause, content)
-         SELECT $1, seq, n, status, is_failed, place, length, at, cost, error, cause, content
+             (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause, content, segment)
+         SELECT $1, seq, n, status, is_failed, place, length, at, cost, error, cause, content, segment
          FROM UNNEST($2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BOOLEAN[], $6::BIGINT[],
-             $7::BIGINT[], $8::BIGINT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[], $12::BYTEA[])
-             AS new (seq, n, status, is_failed, place, length, at, cost, error, cause, content)
+             $7::BIGINT[], $8::BIGINT[], $9::BIGINT[], $10::TEXT[], $11::TEXT[], $12::BYTEA[],
+             $13::BIGINT[])
+             AS new (seq, n, status, is_failed, place, length, at, cost, error, cause, content, segment)
          ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
          is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
          at = excluded.at, cost = excluded.cost, error = excluded.error, cause = excluded.cause,
-         content = excluded.content",
+         content = excluded.content, segment = excluded.segment",
     )
     .bind(crawl)
     .bind(numbers(|row| signed(row.seq)))
@@ -156,10 +158,11 @@ async fn insert_pages(
     .bind(errors.collect::<Vec<Option<String>>>())
     .bind(causes.collect::<Vec<Option<String>>>())
     .bind(contents.collect::<Vec<Option<Vec<u8>>>>())
-    .execute(connection)
+    .bind(segments.collect::<Vec<Option<i64>>>())
+    .execute(&mut *connection)
     .await
-    .map_err(failed_to(WRITING))
-    .map(drop)
+    .map_err(failed_to(WRITING))?;
+    segments::note_crawl(connection, crawl, rows).await
 }
 
 pub(super) async fn urls(
@@ -231,7 +234,7 @@ pub(super) async fn pages(
     .fetch_all(readers)
     .await
     .map_err(failed_to(READING))?;
-    rows.iter().map(rows::page).collect()
+    rows.iter().map(page).collect()
 }
 
 pub(super) async fn last_page(readers: &PgPool, id: &str) -> Result<Option<PageRow>, StoreError> {
@@ -243,7 +246,17 @@ pub(super) async fn last_page(readers: &PgPool, id: &str) -> Result<Option<PageR
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
-    row.as_ref().map(rows::page).transpose()
+    row.as_ref().map(page).transpose()
+}
+
+/// Where a page of a crawl is, which may be in a segment.
+fn page(row: &PgRow) -> Result<PageRow, StoreError> {
+    let page = rows::page(row)?;
+    let place = LogPosition {
+        segment: column::<Option<i64>>(row, "segment")?.map(SegmentId),
+        ..page.place
+    };
+    Ok(PageRow { place, ..page })
 }
 
 pub(super) async fn contents(

@@ -415,6 +415,11 @@ async fn expire_step(writers: &PgPool, before: Timestamp) -> Result<Expiry, Stor
         is_complete &= done.rows_affected() < EXPIRED_ROWS_MAX.unsigned_abs();
     }
     if is_complete {
+        sqlx::query("DELETE FROM segment_crawls WHERE crawl = $1")
+            .bind(number)
+            .execute(&mut *transaction)
+            .await
+            .map_err(&failed)?;
         sqlx::query("DELETE FROM crawls WHERE number = $1")
             .bind(number)
             .execute(&mut *transaction)

@@ -8,6 +8,7 @@ use sqlx::postgres::{PgConnection, PgExecutor, PgPool, PgRow};
 
 use trawl_model::Nanodollars;
 
+use super::recent::Recent;
 use super::row::{ATTEMPTS_MAX, begin, failed_to, in_time, is_crossed, text};
 use crate::rows::{open_reserve, posted, signed};
 use crate::{LedgerEntry, OpenReserve, Posted, StoreError, Written};
@@ -38,20 +39,21 @@ const INSERT: &str = "INSERT INTO entries (id, account, kind, amount, held, hold
             bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu, key, n)
     ORDER BY n ON CONFLICT (id) DO NOTHING";
 
-/// Writes a group.
+/// Writes a group, after those that a promoted server may lack.
 pub(super) async fn post_group(
     writers: &PgPool,
+    recent: &Recent,
     entries: &[LedgerEntry],
 ) -> Result<Vec<Written>, StoreError> {
     for _ in 1..ATTEMPTS_MAX {
-        match in_time(TIME_MAX, DOING, try_post_group(writers, entries)).await {
+        match in_time(TIME_MAX, DOING, try_post_group(writers, recent, entries)).await {
             Ok(None) => {}
             Ok(Some(written)) => return Ok(written),
             Err(error) if is_crossed(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    let last = in_time(TIME_MAX, DOING, try_post_group(writers, entries)).await?;
+    let last = in_time(TIME_MAX, DOING, try_post_group(writers, recent, entries)).await?;
     last.ok_or_else(too_many_crossed)
 }
 
@@ -63,16 +65,29 @@ pub(super) fn too_many_crossed() -> StoreError {
 
 async fn try_post_group(
     writers: &PgPool,
+    recent: &Recent,
     entries: &[LedgerEntry],
 ) -> Result<Option<Vec<Written>>, StoreError> {
     let mut transaction = begin(writers, DOING).await?;
-    let written = insert(&mut transaction, entries).await?;
-    let ended = match written {
-        Some(_) => transaction.commit().await,
-        None => transaction.rollback().await,
+    // Asked once there is a connection, which knows its timeline.
+    let missing = recent.missing();
+    let written = if missing.is_empty() {
+        insert(&mut transaction, entries).await?
+    } else {
+        let all = [&missing[..], entries].concat();
+        insert(&mut transaction, &all).await?
     };
-    ended.map_err(failed_to(DOING))?;
-    Ok(written)
+    let Some(mut written) = written else {
+        transaction.rollback().await.map_err(failed_to(DOING))?;
+        return Ok(None);
+    };
+    transaction.commit().await.map_err(failed_to(DOING))?;
+    let own = written.split_off(missing.len());
+    if !missing.is_empty() {
+        recent.note_complete(&written);
+    }
+    recent.keep(entries, &own);
+    Ok(Some(own))
 }
 
 /// Writes entries within a transaction. `None` if another one has written one of the ids meanwhile,

@@ -12,6 +12,10 @@ use crate::{
 };
 
 impl LedgerStore for PostgresStore {
+    fn may_begin(&self) -> bool {
+        self.renewal.lease.is_held()
+    }
+
     fn accounts(&self) -> StoreFuture<'_, Vec<AccountRecord>> {
         Box::pin(accounts::all(&self.readers))
     }
@@ -87,7 +91,7 @@ impl LedgerStore for PostgresStore {
     }
 
     fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
-        Box::pin(entries::post_group(&self.ledger, entries))
+        Box::pin(entries::post_group(&self.ledger, &self.recent, entries))
     }
 
     fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {

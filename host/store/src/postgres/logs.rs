@@ -24,8 +24,9 @@ pub(super) async fn incomplete(
 ) -> Result<Vec<String>, StoreError> {
     let ends: Vec<(String, i64)> = sqlx::query_as(
         "SELECT id, page.place + page.length FROM crawls JOIN LATERAL
-             (SELECT place, length FROM crawl_pages WHERE crawl = number ORDER BY seq DESC LIMIT 1)
-             AS page ON TRUE ORDER BY number",
+             (SELECT place, length, segment FROM crawl_pages WHERE crawl = number
+              ORDER BY seq DESC LIMIT 1)
+             AS page ON TRUE WHERE page.segment IS NULL ORDER BY number",
     )
     .fetch_all(connection)
     .await

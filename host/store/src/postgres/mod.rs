@@ -1,4 +1,5 @@
-//! The store in a PostgreSQL database. The page logs of crawls stay files in the data directory.
+//! The store in a PostgreSQL database. The page logs of crawls are files in the data directory, or
+//! segments in an object store, of which the database knows.
 //!
 //! Transactions of several connections run at the same time. Where they must be exact, a
 //! transaction first locks the rows that it decides by, in the order of their keys.
@@ -6,20 +7,27 @@
 mod accounts;
 mod answers;
 mod claim;
+mod connections;
 mod contacts;
 mod crawl_progress;
 mod crawls;
 mod entries;
 mod interrupted;
+mod lease;
 mod ledger;
 mod lists;
 mod logs;
 mod outbox;
 mod prices;
+mod recent;
+mod rewriting;
 mod row;
 mod schema;
+mod segments;
 #[cfg(test)]
 pub(crate) mod server;
+mod standby;
+mod status;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
@@ -27,58 +35,30 @@ mod totals;
 mod url;
 mod usage;
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use sqlx::Connection as _;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, Postgres};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::postgres::{PgPool, Postgres};
+use tokio::sync::watch;
 
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
+use crate::future::StoreFuture;
+use crate::segments::SegmentStore;
 use crate::store::Store;
 
-use claim::Nonce;
-use row::{LIST_TIME_MAX, failed_to};
+use connections::{
+    LEDGER, LISTS, OPENING, READERS, RENEWAL, WRITERS, connect, joined, opened, options, pool,
+};
+use lease::Renewal;
+use recent::Recent;
+use rewriting::Rewriting;
+use row::failed_to;
 
+pub use status::{DatabaseLease, DatabaseStatus, status};
 pub use url::{NotAPostgresUrl, PostgresUrl};
-
-/// Upper bounds of a pool of connections.
-#[derive(Clone, Copy)]
-struct Bounds {
-    connections: u32,
-    /// Wait for a connection.
-    wait: Duration,
-    /// Time of a statement.
-    time: Duration,
-}
-
-/// Connections for ledger entries alone: a charge must not wait for rows of crawls, answers and
-/// webhook events, of which one account may write very many.
-const LEDGER: Bounds = Bounds {
-    connections: 2,
-    wait: Duration::from_secs(10),
-    time: Duration::from_secs(60),
-};
-/// Connections for everything else that is written.
-const WRITERS: Bounds = Bounds {
-    connections: 4,
-    wait: Duration::from_secs(10),
-    time: Duration::from_secs(60),
-};
-/// Connections for the server's own reads. An audit of a large ledger takes a while.
-const READERS: Bounds = Bounds {
-    connections: 4,
-    wait: Duration::from_secs(10),
-    time: Duration::from_secs(600),
-};
-/// Connections for lists and statements, so that the queries of many callers delay each other and
-/// nothing else.
-const LISTS: Bounds = Bounds {
-    connections: 2,
-    wait: Duration::from_secs(5),
-    time: LIST_TIME_MAX,
-};
 
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
@@ -87,13 +67,17 @@ pub struct PostgresStore {
     writers: PgPool,
     readers: PgPool,
     lists: PgPool,
+    renewal: Renewal,
+    recent: Arc<Recent>,
+    rewriting: Rewriting,
     // Fields drop in order: the directory's lock is released last.
-    _data: DataDir,
+    _data: Option<DataDir>,
 }
 
 impl PostgresStore {
     /// Connects to a database, and claims it for this process. Creates its tables if there are
-    /// none, and migrates an older schema.
+    /// none, and migrates an older schema. A process that was suspended or cut off from the
+    /// database for longer than its lease is no obstacle: its connections are ended.
     ///
     /// # Errors
     /// [`StoreError::Unreachable`] if there is no connection, [`StoreError::DatabaseInUse`] if
@@ -101,33 +85,73 @@ impl PostgresStore {
     /// [`StoreError::SchemaTooNew`] or [`StoreError::Damaged`] for a database that this program
     /// must not write to, [`StoreError::NotMoved`] if the accounts are in the data directory.
     pub async fn open(data: DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
-        let options = url.options().clone();
-        let options = options
-            .application_name("trawl")
-            .options([("search_path", schema::NAME)])
-            .disable_statement_logging();
+        let mut store = Self::claim(&data, url).await?;
+        store._data = Some(data);
+        Ok(store)
+    }
+
+    async fn claim(data: &DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
+        let options = options(url);
         let mut first = connect(&options, url).await?;
-        let is_empty = schema::check(&mut first).await?;
-        if is_empty && data.has_database() {
+        let found = schema::check(&mut first).await?;
+        if found == 0 && data.has_database() {
             return Err(StoreError::NotMoved);
         }
-        claim::lock(&mut first, url.shown()).await?;
+        claim::lock(&mut first, url.shown(), found >= schema::LEASES_SINCE).await?;
         schema::migrate(&mut first).await?;
-        let nonce = claim::take(&mut first).await?;
+        let (nonce, lease) = claim::take(&mut first).await?;
         data.note_postgres(url.shown())?;
         logs::name_missing(&mut first, data.path()).await?;
-        first.close().await.map_err(failed_to("open it"))?;
+        let recent = recent::timeline(&mut first).await.map(Recent::on);
+        let recent = Arc::new(recent.map_err(failed_to(OPENING))?);
+        let warned = recent::warn_of_standbys(&mut first).await;
+        warned.map_err(failed_to(OPENING))?;
+        first.close().await.map_err(failed_to(OPENING))?;
+        let joined = |bounds| joined(pool(&options, bounds), nonce, Arc::clone(&recent));
+        let renewal = opened(pool(&options, RENEWAL)).await?;
+        let ledger = opened(joined(LEDGER)).await?;
         Ok(Self {
-            ledger: pool(&options, nonce, LEDGER).await?,
-            writers: pool(&options, nonce, WRITERS).await?,
-            readers: pool(&options, nonce, READERS).await?,
-            lists: pool(&options, nonce, LISTS).await?,
-            _data: data,
+            readers: opened(joined(READERS)).await?,
+            lists: opened(joined(LISTS)).await?,
+            writers: opened(joined(WRITERS)).await?,
+            renewal: Renewal::start(lease, renewal, nonce),
+            rewriting: Rewriting::start(Arc::clone(&recent), ledger.clone()),
+            ledger,
+            recent,
+            _data: None,
         })
     }
 
-    /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
-    /// [`LIST_TIME_MAX`] on. Fails so itself when none is free in time.
+    /// As [`Self::open`], but waits while another process uses the database: until that has closed
+    /// it, or its lease has ended. A database that cannot be reached is waited for as well, once it
+    /// was reached. `serving` gets the address of that process, as it has announced it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_when_free(
+        data: DataDir,
+        url: &PostgresUrl,
+        serving: &watch::Sender<Option<String>>,
+    ) -> Result<Self, StoreError> {
+        let mut was_reached = false;
+        let mut store = loop {
+            standby::wait(url, serving, was_reached).await?;
+            was_reached = true;
+            match Self::claim(&data, url).await {
+                // Another one was quicker, or the server of the database is replaced just now.
+                Err(StoreError::DatabaseInUse { .. }) => {}
+                Err(error) if error.is_unreachable() => {
+                    tracing::warn!(error = %error, "the database cannot be taken over yet");
+                }
+                claimed => break claimed?,
+            }
+        };
+        store._data = Some(data);
+        Ok(store)
+    }
+
+    /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] when they take
+    /// too long. Fails so itself when none is free in time.
     async fn list_connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         self.lists.acquire().await.map_err(|error| match error {
             sqlx::Error::PoolTimedOut => StoreError::TooSlow(LISTS.wait),
@@ -136,52 +160,28 @@ impl PostgresStore {
     }
 }
 
-async fn connect(
-    options: &PgConnectOptions,
-    url: &PostgresUrl,
-) -> Result<PgConnection, StoreError> {
-    let connected = options.connect().await;
-    connected.map_err(|source| StoreError::Unreachable {
-        server: url.shown().to_owned(),
-        source,
-    })
-}
-
-/// A pool that opens all its connections at once, and others only for those that broke.
-async fn pool(
-    options: &PgConnectOptions,
-    nonce: Nonce,
-    bounds: Bounds,
-) -> Result<PgPool, StoreError> {
-    let options = options.clone().options([
-        ("statement_timeout", bounds.time.as_millis().to_string()),
-        // A connection whose process is gone must not keep its locks.
-        ("idle_in_transaction_session_timeout", "60000".to_owned()),
-        ("tcp_keepalives_idle", "10".to_owned()),
-        ("tcp_keepalives_interval", "5".to_owned()),
-        ("tcp_keepalives_count", "3".to_owned()),
-        // Keepalives are not sent while an answer waits to be acknowledged.
-        ("tcp_user_timeout", "25000".to_owned()),
-    ]);
-    PgPoolOptions::new()
-        .max_connections(bounds.connections)
-        .min_connections(bounds.connections)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .acquire_timeout(bounds.wait)
-        .after_connect(move |connection, _| Box::pin(claim::join(connection, nonce)))
-        .connect_with(options)
-        .await
-        .map_err(failed_to("open it"))
-}
-
 impl Store for PostgresStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            self.rewriting.end();
             self.lists.close().await;
             self.readers.close().await;
             self.writers.close().await;
             self.ledger.close().await;
+            // Last: until then nothing else may write.
+            self.renewal.give_up().await;
         })
+    }
+
+    fn taken_over(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.renewal.lease.lost())
+    }
+
+    fn announce<'a>(&'a self, address: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.renewal.announce(address))
+    }
+
+    fn segments(self: Arc<Self>) -> Option<Arc<dyn SegmentStore>> {
+        Some(self)
     }
 }

@@ -15,11 +15,17 @@ const READING: &str = "read its schema version";
 const SERVER_MIN: i32 = 150_000;
 
 /// The files, oldest first: the first is version 1.
-const FILES: [(&str, &str); 1] = [("all", include_str!("migrations/1_all.sql"))];
+const FILES: [(&str, &str); 3] = [
+    ("all", include_str!("migrations/1_all.sql")),
+    ("lease", include_str!("migrations/2_lease.sql")),
+    ("segments", include_str!("migrations/3_segments.sql")),
+];
+/// The first version in which the process that writes has a lease.
+pub(super) const LEASES_SINCE: i64 = 2;
 
 /// Refuses a server that is too old, and tables that a newer version wrote, before anything is
-/// written. Returns whether there are none.
-pub(super) async fn check(connection: &mut PgConnection) -> Result<bool, StoreError> {
+/// written. Returns their version; 0 if there are none.
+pub(super) async fn check(connection: &mut PgConnection) -> Result<i64, StoreError> {
     let failed = failed_to(READING);
     let (server, encoding, fsync): (i32, String, String) = sqlx::query_as(
         "SELECT current_setting('server_version_num')::INT, current_setting('server_encoding'),
@@ -45,7 +51,7 @@ pub(super) async fn check(connection: &mut PgConnection) -> Result<bool, StoreEr
             .await
             .map_err(&failed)?;
     if !has_tables {
-        return Ok(true);
+        return Ok(0);
     }
     let found: i64 =
         sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM trawl._sqlx_migrations")
@@ -55,7 +61,7 @@ pub(super) async fn check(connection: &mut PgConnection) -> Result<bool, StoreEr
     let known = FILES.len() as i64;
     match found > known {
         true => Err(StoreError::SchemaTooNew { found, known }),
-        false => Ok(found == 0),
+        false => Ok(found),
     }
 }
 

@@ -1,19 +1,27 @@
 //! What the conformance suite does not know of: other connections, and other processes.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use trawl_model::Nanodollars;
+use tokio::sync::{mpsc, watch};
+
 use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, StopReason};
 
+use super::connections::{LISTS, WRITERS};
 use super::row::list_failed_to;
 use super::server::Server;
-use super::{LISTS, PostgresStore, PostgresUrl, WRITERS, entries, logs};
+use super::{PostgresStore, PostgresUrl, entries, logs};
 use crate::conformance::fixtures::{account, crawl, entry, first_page, with_accounts};
 use crate::{
     Contact, ContactStore as _, CrawlStore as _, DataDir, EntryKind, LedgerEntry, LedgerStore as _,
-    PageLog, PageRange, Progress, Store as _, StoreError, Written,
+    LogPosition, PageLog, PageRange, Progress, SegmentId, SegmentStore as _, Store as _,
+    StoreError, Written,
 };
+
+/// Long enough for a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store, and the data directory that it has locked.
 struct Opened {
@@ -340,6 +348,143 @@ async fn a_process_that_was_cut_off_writes_nothing_after_another_one_has_begun()
 
 #[tokio::test]
 #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_process_whose_lease_has_ended_is_taken_over() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    with_accounts(&*first.store).await;
+    assert!(first.store.may_begin());
+    assert!(matches!(
+        try_open(&url).await.map(drop),
+        Err(StoreError::DatabaseInUse { .. })
+    ));
+
+    let database = url.options().get_database().expect("a name").to_owned();
+    let mut other = server.connect(&database).await;
+    // It is renewed every few seconds: again, should that come in between.
+    let second = loop {
+        sqlx::query("UPDATE trawl.claim SET expires = '-infinity'")
+            .execute(&mut other)
+            .await
+            .expect("ended");
+        if let Ok(second) = try_open(&url).await {
+            break second;
+        }
+    };
+    tokio::time::timeout(PATIENCE, first.store.taken_over())
+        .await
+        .expect("it learns of it");
+    assert!(!first.store.may_begin());
+    let top_up = |id: &str| [entry(id, EntryKind::TopUp, 5, 0)];
+    let late = first.store.post_group(&top_up("t:1")).await;
+    assert!(late.is_err(), "{late:?}");
+    let written = second.store.post_group(&top_up("t:2")).await;
+    assert_eq!(written.expect("written"), [Written::New]);
+    assert!(second.store.may_begin());
+    second.store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_standby_waits_for_the_end_of_the_other() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let (serving, mut known) = watch::channel(None);
+    let standby = tokio::spawn(async move {
+        let opened = PostgresStore::open_when_free(data, &url, &serving).await;
+        drop(serving);
+        opened
+    });
+    first.store.announce("127.0.0.1:8700").await.expect("said");
+    let is_known = |address: &Option<String>| address.as_deref() == Some("127.0.0.1:8700");
+    let learned = tokio::time::timeout(PATIENCE, known.wait_for(is_known)).await;
+    assert!(learned.expect("in time").is_ok());
+    assert!(!standby.is_finished());
+    first.store.close().await;
+    // Sooner than the lease would have ended: it is given up.
+    let opened = tokio::time::timeout(Duration::from_secs(8), standby).await;
+    let second = opened.expect("in time").expect("it ended");
+    let second = second.expect("a store");
+    assert!(second.may_begin());
+    second.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn of_several_standbys_one_takes_over_and_the_others_go_on_waiting() {
+    const STANDBYS: usize = 2;
+    let server = Server::shared();
+    let url = server.database().await;
+    let first = open(&url).await;
+    let (opened, mut next) = mpsc::channel(STANDBYS);
+    for _ in 0..STANDBYS {
+        let (url, opened) = (url.clone(), opened.clone());
+        tokio::spawn(async move {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let data = DataDir::create(directory.path()).expect("a data directory");
+            let serving = watch::Sender::new(None);
+            let store = PostgresStore::open_when_free(data, &url, &serving).await;
+            let sent = opened.send((store.expect("a store"), directory)).await;
+            sent.map_err(drop).expect("a receiver");
+        });
+    }
+    first.store.close().await;
+    for n in 0..STANDBYS {
+        let taken = tokio::time::timeout(PATIENCE, next.recv()).await;
+        let (store, _directory) = taken.expect("in time").expect("a store");
+        assert!(store.may_begin());
+        let top_up = [entry("t:1", EntryKind::TopUp, 5, 0)];
+        if n == 0 {
+            with_accounts(&store).await;
+        }
+        store.post_group(&top_up).await.expect("written");
+        // Longer than another one waits for its turn at the lock.
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert!(next.try_recv().is_err(), "two have the database");
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn what_a_promoted_standby_lacks_is_written_again() {
+    let programs = Path::new(env!("TRAWL_TEST_POSTGRES"));
+    let mut server = trawl_test_postgres::Server::start(programs);
+    let url: PostgresUrl = server.url("postgres").parse().expect("a URL");
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let money = [entry("t:1", EntryKind::TopUp, 50, 0)];
+    store.post_group(&money).await.expect("money");
+    server.copy("standby");
+    let charge = [entry("s:1", EntryKind::Post, -20, 0)];
+    let written = store.post_group(&charge).await;
+    assert_eq!(written.expect("confirmed"), [Written::New]);
+    server.promote("standby");
+
+    // The connections are broken, and opened again one after the other.
+    let deadline = Instant::now() + PATIENCE;
+    let next = [entry("s:2", EntryKind::Post, -5, 0)];
+    let written = loop {
+        match store.post_group(&next).await {
+            Ok(written) => break written,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+    };
+    assert_eq!(written, [Written::New]);
+    let found = store.entry("s:1").await.expect("a search");
+    assert_eq!(found.expect("written again").entry.amount, Nanodollars(-20));
+    let accounts = store.accounts().await.expect("accounts");
+    assert_eq!(accounts[0].balance, Nanodollars(25));
+    assert_eq!(store.audit().await.expect("an audit").disagreements, []);
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
 async fn ledger_entries_are_final() {
     let server = Server::shared();
     let url = server.database().await;
@@ -422,6 +567,56 @@ async fn crawls_without_their_logs_are_found() {
     let found = logs::incomplete(&mut connection, data).await;
     assert_eq!(found.expect("read"), ["aa"]);
     drop(connection);
+    store.close().await;
+}
+
+#[tokio::test]
+#[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
+async fn a_segment_is_unused_once_its_crawls_are_deleted() {
+    let server = Server::shared();
+    let url = server.database().await;
+    let opened = open(&url).await;
+    let store = &opened.store;
+    with_accounts(&**store).await;
+    let (used, unused) = (SegmentId(7), SegmentId(i64::MAX));
+    for (id, at) in [(used, 10), (unused, 20)] {
+        store
+            .add_segment(id, Timestamp(at))
+            .await
+            .expect("a new one");
+    }
+    let again = store.add_segment(used, Timestamp(30)).await;
+    assert!(matches!(again, Err(StoreError::Taken { .. })), "{again:?}");
+    store.create_crawl(&crawl("aa")).await.expect("a new crawl");
+    let place = LogPosition {
+        segment: Some(used),
+        offset: 5,
+        length: 9,
+    };
+    let progress = Progress {
+        pages: vec![first_page(place)],
+        ..Progress::default()
+    };
+    for _ in 0..2 {
+        // A batch may be repeated.
+        let saved = store.save_crawl_progress("aa", &progress).await;
+        saved.expect("saved");
+    }
+    let last = store.last_crawl_page("aa").await.expect("read");
+    assert_eq!(last.expect("a page").place, place);
+    let found = async |before| {
+        let found = store.unused_segments(Timestamp(before), 9).await;
+        found.expect("read")
+    };
+    assert_eq!(found(20).await, []);
+    assert_eq!(found(21).await, [unused]);
+    store.remove_segments(&[unused]).await.expect("removed");
+    assert_eq!(found(21).await, []);
+    let ended = store.end_crawl("aa", StopReason::Completed, Timestamp(40));
+    ended.await.expect("ended");
+    let expired = store.expire_crawls(Timestamp(41)).await;
+    assert_eq!(expired.expect("deleted"), ["aa"]);
+    assert_eq!(found(21).await, [used]);
     store.close().await;
 }
 

@@ -153,7 +153,7 @@ fn state_of(number: i64) -> Result<UrlState, StoreError> {
     }
 }
 
-/// Where a page of a crawl is.
+/// Where a page of a crawl is, in the file of the crawl.
 pub(crate) fn page(row: &impl StoredRow) -> Result<PageRow, StoreError> {
     Ok(PageRow {
         seq: number(row, "seq")?,
@@ -161,6 +161,7 @@ pub(crate) fn page(row: &impl StoredRow) -> Result<PageRow, StoreError> {
         status: number(row, "status")?,
         is_failed: column(row, "is_failed")?,
         place: LogPosition {
+            segment: None,
             offset: number(row, "place")?,
             length: number(row, "length")?,
         },

@@ -26,7 +26,7 @@ fn main() -> anyhow::Result<()> {
         true => "an S3 server",
         false => "a folder (for an S3 server: pip install 'moto[server]')",
     };
-    println!("PostgreSQL with a standby, {objects}, and three nodes, of which one serves:\n");
+    println!("PostgreSQL with a standby, {objects}, and three nodes, which all answer:\n");
     for address in cluster.addresses() {
         println!(
             "curl http://{address}/scrape -H 'Authorization: Bearer {}' --json '{{\"url\": \"{}\"}}'",

@@ -23,8 +23,8 @@ use trawl_net::robots;
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
-use trawl_store::DiskThreshold;
 use trawl_store::postgres::PostgresUrl;
+use trawl_store::{DiskThreshold, ObjectsUrl};
 
 use crate::config::{
     AccessLogSetting, Config, ProviderSettings, ProxySettings, ResolveSetting, RouterDefault,
@@ -315,8 +315,22 @@ pub(super) fn webhook_limits(config: &Config) -> WebhookLimits {
 /// The PostgreSQL database, if there is one.
 pub(super) fn store_url(config: &Config) -> anyhow::Result<Option<PostgresUrl>> {
     let url = config.store.url.as_deref();
+    anyhow::ensure!(
+        url.is_some() || !config.store.standby,
+        "`[store] standby` and `--standby` need a PostgreSQL database: name it by `[store] url`"
+    );
     let parsed = url.map(str::parse::<PostgresUrl>).transpose();
     parsed.context("`[store] url`, `--store` or TRAWL_STORE cannot be used")
+}
+
+/// Where page logs are stored, unless that is the data directory.
+///
+/// # Errors
+/// The URL is none.
+pub(super) fn objects_url(config: &Config) -> anyhow::Result<Option<ObjectsUrl>> {
+    let url = config.store.objects.as_deref();
+    let parsed = url.map(str::parse::<ObjectsUrl>).transpose();
+    parsed.context("`[store] objects` or TRAWL_OBJECTS cannot be used")
 }
 
 /// Bytes that one account may store; 0 for no limit.
