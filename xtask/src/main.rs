@@ -202,7 +202,6 @@ mod tests {
                 .ok()?
                 .chore
             {
-                Chore::Pictures => checks::pictures(),
                 Chore::Siege { long, minutes } => Some((long, minutes)),
                 _ => None,
             }
