@@ -37,6 +37,8 @@ PARSED = {
     "execution_scripts": {},
     "evaluate_on_new_document": "1",
     "content_type": "product",
+    "purpose": "search",
+    "pages": "1-3",
     "country": "DE",
     "chunking_alg": "words",
     "extractors": {"links": True},
