@@ -240,7 +240,7 @@ function ignored(response) {
 
 /**
  * The views of an answer. `asked` is `{endpoint, request, response, chosen}`: `chosen` is the name of
- * the view to begin with; `onchoose(name)` is told of another, `open(url)` of a URL to look at.
+ * the view to begin with; `onchoose(name)` is called for another one, `open(url)` for a URL to look at.
  */
 export function answerView({ endpoint, request, response, chosen }, onchoose, open) {
   const last = { name: "response", label: "Response", make: () => responseView(response) };
