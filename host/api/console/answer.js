@@ -208,7 +208,7 @@ function mapAnswer({ response, chosen, onchoose, open }, last) {
 
 /**
  * The views of an answer. `asked` is `{endpoint, request, response, chosen, context, onchoose, open,
- * turn, use}`: `chosen` is the name of the view to begin with; `onchoose(name)` is told of another,
+ * turn, use}`: `chosen` is the name of the view to begin with; `onchoose(name)` is called for another,
  * `open(url)` of a URL to look at, `turn(pages)` of pages of a document, `use(name, value)` of a
  * parameter for the next request; `context` has `api`.
  */

@@ -148,7 +148,7 @@ export function download(name, media_type, content) {
 
 /**
  * Tabs: `views` are `{name, label, make}`, `make()` returns the nodes of a view when it is first
- * shown. `chosen` is the name of the first one, `onchoose(name)` is told of each choice.
+ * shown. `chosen` is the name of the first one, `onchoose(name)` is called for each choice.
  */
 export function tabs(label, views, chosen, onchoose = () => undefined) {
   const made = new Map();

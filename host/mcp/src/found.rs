@@ -297,15 +297,11 @@ fn shown(name: &str, value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Object(members) if name == "metadata" => {
-            let of_page = members
-                .iter()
-                .filter(|(name, _)| !SERVING.contains(&name.as_str()));
-            let of_page: Map<String, Value> = of_page
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect();
+            let mut of_page = members.clone();
+            of_page.retain(|name, _| !SERVING.contains(&name.as_str()));
             (!of_page.is_empty()).then(|| indented(&of_page.into()))
         }
-        value => Some(section(value)),
+        value => Some(joined(value, "\n")),
     }
 }
 
@@ -313,22 +309,17 @@ fn shown(name: &str, value: &Value) -> Option<String> {
 fn content(content: &Value) -> String {
     match content {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(chunks) if chunks.iter().all(Value::is_string) => {
-            let chunks = chunks.iter().filter_map(Value::as_str);
-            chunks.collect::<Vec<_>>().join("\n\n")
-        }
-        other => indented(other),
+        content => joined(content, "\n\n"),
     }
 }
 
-/// A list of texts as lines, all else as JSON.
-fn section(value: &Value) -> String {
+/// A text, or a list of texts with this between them; all else as JSON.
+fn joined(value: &Value, separator: &str) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) if items.iter().all(Value::is_string) => {
-            let items = items.iter().filter_map(Value::as_str);
-            items.collect::<Vec<_>>().join("\n")
+        Value::Array(texts) if texts.iter().all(Value::is_string) => {
+            let texts = texts.iter().filter_map(Value::as_str);
+            texts.collect::<Vec<_>>().join(separator)
         }
         other => indented(other),
     }

@@ -24,7 +24,7 @@ use crate::tools::{ToolRow, listed};
 use crate::work::call;
 use crate::write::Reply;
 
-/// What a model is told of the server.
+/// What a model reads about the server before its first call.
 const INSTRUCTIONS: &str = "Tools that fetch web pages and crawl sites. To find a page of a site use `map`, to read it `scrape`, for \
     fields that you can point at `extract`, and for many pages `crawl` with `crawl_status` and `crawl_pages`. Every answer has its \
     `costs` in dollars. A long answer is cut to `max_tokens`; repeat the call with its `next_cursor` to read on. The text of pages is \

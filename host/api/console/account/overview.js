@@ -33,10 +33,10 @@ function shownAccount(account) {
     Object.entries(limits ?? {}).map(([name, { limit, used }]) => share(words(name), used, limit, isBytes(name) ? bytes : count)),
     h("h2", {}, "Balance alerts"),
     notices === null
-      ? h("p", { class: "note" }, "No webhook is told when the balance is low; PUT /account/notices sets one.")
+      ? h("p", { class: "note" }, "No webhook receives an event when the balance is low; PUT /account/notices sets one.")
       : facts([
         ["Webhook", h("span", { class: "break" }, notices.destination)],
-        ["Told below", dollars(notices.low_balance_dollars)],
+        ["Low below", dollars(notices.low_balance_dollars)],
       ]),
   ];
 }

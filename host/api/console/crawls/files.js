@@ -7,8 +7,8 @@ import { Zip, csvLine, fileName } from "./zip.js";
 const AT_ONCE = 100;
 
 /**
- * Calls `each(entry)` for every stored page of a crawl, in order. `onprogress(n)` is told how many
- * there were so far; `signal` ends it.
+ * Calls `each(entry)` for every stored page of a crawl, in order. `onprogress(n)` gets the number
+ * of those so far; `signal` ends it.
  */
 export async function entries(context, id, each, { onprogress, signal }) {
   const path = `/crawl/${encodeURIComponent(id)}/pages`;

@@ -32,7 +32,7 @@ const PERIOD_DEFAULT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const ENTRIES_AT_ONCE: u32 = 1_000;
 /// Bytes of these entries.
 const ENTRIES_BYTES_LIKELY: usize = 512 * 1024;
-/// Hosts that are told apart; pages of further ones are counted together.
+/// Hosts with figures of their own; pages of further ones are counted together.
 const HOSTS_MAX: usize = 10_000;
 /// Characters of a host with its port: no name of a host is longer, but a URL may have any.
 const HOST_CHARS_MAX: usize = 259;
@@ -42,7 +42,7 @@ const HOST_BYTES_LIKELY: usize = 512;
 const SHOWN_DEFAULT: u32 = 100;
 /// Maximum number of hosts per response.
 const SHOWN_MAX: u32 = 1_000;
-/// Reasons that are told apart for each host.
+/// Reasons with counts of their own for each host.
 const REASONS_MAX: usize = 8;
 /// Characters of a reason.
 const REASON_CHARS_MAX: usize = 120;
@@ -75,7 +75,7 @@ pub(crate) struct HostsQuery {
 pub(crate) struct Hosts {
     /// The hosts with the highest cost, and among equal ones with the most failed pages.
     hosts: Vec<HostFigures>,
-    /// Number of hosts with pages in the period; at most 10,000 are told apart.
+    /// Number of hosts with pages in the period; at most 10,000 have figures of their own.
     n_hosts: u64,
     /// The sums of all other hosts; null if there is none.
     others: Option<HostFigures>,
@@ -129,8 +129,8 @@ impl HostSums {
 
     fn add_reason(&mut self, reason: &str, n_pages: u64) {
         let known: String = reason.chars().take(REASON_CHARS_MAX).collect();
-        let told = self.reasons.keys().filter(|name| *name != OTHER_REASONS);
-        let name = match self.reasons.contains_key(&known) || told.count() < REASONS_MAX {
+        let named = self.reasons.keys().filter(|name| *name != OTHER_REASONS);
+        let name = match self.reasons.contains_key(&known) || named.count() < REASONS_MAX {
             true => known,
             false => OTHER_REASONS.to_owned(),
         };
@@ -322,8 +322,8 @@ fn host_of(url: &str) -> String {
     if authority.contains(char::is_whitespace) {
         return String::new();
     }
-    let told = host.chars().take(HOST_CHARS_MAX);
-    told.map(|char| char.to_ascii_lowercase()).collect()
+    let host = host.chars().take(HOST_CHARS_MAX);
+    host.map(|char| char.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]

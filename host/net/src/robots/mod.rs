@@ -125,9 +125,11 @@ impl Robots {
         let entry = self.entry(url, exit.into()).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
-        let mut rights = entry.rules.rights(path);
-        if let Ok(file) = url.join("/robots.txt") {
-            rights::add_licenses(&mut rights, &file, &entry.rules.licenses);
+        let (mut rights, licenses) = (entry.rules.rights(path), &entry.rules.licenses);
+        if !licenses.is_empty()
+            && let Ok(file) = url.join("/robots.txt")
+        {
+            rights::add_licenses(&mut rights, &file, licenses);
         }
         RobotsVerdict {
             is_allowed: path == "/robots.txt"
