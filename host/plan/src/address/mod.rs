@@ -16,7 +16,8 @@ use trawl_model::{Cause, PageFailure, urls};
 
 use super::PAGES_MAX;
 
-/// Longest URL that is parsed, in bytes. Browsers and servers accept far less.
+/// Longest URL that is parsed, in bytes, as it is written and with its percent-encoding: what is
+/// stored of it is parsed again. Browsers and servers accept far less.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
 /// How many bytes after a comma are searched for a scheme or a host name (a name has at most 253
@@ -300,10 +301,9 @@ fn hex(digit: u8) -> Option<u8> {
 
 fn parse_written(text: &str) -> Result<Url, PageFailure> {
     let refuse = |message: String| PageFailure::new(Cause::BadUrl, message);
+    let too_long = || refuse(format!("the URL is longer than {ADDRESS_BYTES_MAX} bytes"));
     if text.len() > ADDRESS_BYTES_MAX {
-        return Err(refuse(format!(
-            "the URL is longer than {ADDRESS_BYTES_MAX} bytes"
-        )));
+        return Err(too_long());
     }
     let url = match scheme(text) {
         Some(_) => urls::parse(text),
@@ -311,6 +311,7 @@ fn parse_written(text: &str) -> Result<Url, PageFailure> {
     }
     .map_err(|error| refuse(format!("not a valid URL: {error}")))?;
     match url.scheme() {
+        "http" | "https" if url.as_str().len() > ADDRESS_BYTES_MAX => Err(too_long()),
         "http" | "https" => Ok(url),
         other => Err(refuse(format!(
             "the scheme `{other}` is refused: only `http` and `https` are fetched"

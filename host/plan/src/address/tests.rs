@@ -252,6 +252,17 @@ fn other_schemes_and_invalid_urls_are_failures_of_the_page() {
     );
 }
 
+#[test]
+fn the_longest_url_is_measured_with_its_percent_encoding() {
+    let of_length = |blanks: usize| parse(&format!("a.example/{}x", " ".repeat(blanks)));
+    let longest = of_length((ADDRESS_BYTES_MAX - "https://a.example/x".len()) / 3);
+    let url = longest.expect("it is as long as may be").url;
+    assert!(url.as_str().len() <= ADDRESS_BYTES_MAX);
+    assert_eq!(parse(url.as_str()).map(|target| target.url), Ok(url));
+    let longer = of_length(ADDRESS_BYTES_MAX / 3).expect_err("it is longer");
+    assert_eq!(longer.message, "the URL is longer than 16384 bytes");
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_a_url_that_can_be_fetched_or_a_refusal(text in "(?s).{0,200}") {
