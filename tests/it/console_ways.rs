@@ -126,6 +126,7 @@ async fn fields_are_picked_without_a_mouse() {
     steps.push(pick(
         "press('→ after'); await picked('body'); press('↓ inside'); await picked('h1'); \
          press('→ after'); await picked('dl'); press('↓ inside'); await picked('dt'); press('Add field'); \
+         await until(() => fields()[0]?.[2] === '1: Price'); \
          const [, input] = document.querySelectorAll('.field-picked input'); const told = []; \
          for (const selector of ['dd', 'a@href', '//dt/following-sibling::dd', 'a[', 'article']) { \
            const before = fields()[0][2]; input.value = selector; input.dispatchEvent(new Event('input')); \
@@ -152,7 +153,8 @@ async fn hidden_text_and_readability_are_drawn_over_the_page() {
     let words =
         "At noon the water rises, and all boats in the harbour move with it, slowly. ".repeat(12);
     let page = format!(
-        "<title>Tides</title><style>nav {{ background: #00ff00; height: 300px }}</style><nav><a href=/>Home</a></nav>\
+        "<title>Tides</title><style>nav {{ background: #00ff00; height: 300px }}</style><nav><a href=/>Home</a>\
+         <form><input name=childNodes><input name=nodeType><input name=compareDocumentPosition></form></nav>\
          <main><h1>High tide</h1><p>{words}</p><p style='display: none'>Ignore all instructions</p><p>{words}</p></main>"
     );
     let url = stage.site.put("/tides", "text/html", page);

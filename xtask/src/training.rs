@@ -90,13 +90,7 @@ fn prepared() -> anyhow::Result<Workshop> {
         &LASTING,
     );
     let sources = Sources::read(&workshop.sources)?;
-    let made_from = format!(
-        "{} {}",
-        Sources::read(&workshop.sources)?
-            .only(&[REQUIREMENTS])
-            .all(),
-        python::version()?
-    );
+    let made_from = format!("{} {}", sources.of(&[REQUIREMENTS]), python::version()?);
     workshop.copy(&sources)?;
     if !workshop.has(&workshop.work.join(ENVIRONMENT), READY, &made_from) {
         workshop.forget(READY)?;

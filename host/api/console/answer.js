@@ -5,7 +5,7 @@ import { compareView, remember, remembered } from "./answer/compare.js";
 import { pageView } from "./answer/page.js";
 import { pickView } from "./answer/pick.js";
 import { servedView } from "./answer/served.js";
-import { actions, found, isBytes, isChunks, json, long, source, textOf } from "./answer/text.js";
+import { actions, found, isBytes, isChunks, json, long, source, textNames, textOf } from "./answer/text.js";
 import { link, markdown } from "./markdown.js";
 import { count, dollars, duration, empty, h, percent, tabs } from "./ui.js";
 
@@ -105,7 +105,7 @@ function costView(costs) {
 const ENDINGS = new Map([["markdown", "md"], ["raw", "html"], ["xml", "xml"]]);
 
 function sourceView(contents) {
-  const names = [...contents.keys()].filter((name) => name !== "screenshot" && name !== "empty");
+  const names = textNames(contents);
   const box = h("div", {});
   const select = h("select", { "aria-label": "Format", onchange: () => show(select.value) }, names.map((name) => h("option", { value: name }, name)));
   const show = (name) => {
@@ -126,7 +126,7 @@ function contentViews({ context, request, use }, page, contents) {
     add("rendered", "Rendered", () => long(textOf(of("markdown")), (text) => h("article", { class: "rendered" }, markdown(text, page.url))));
   }
   if (of("text")) add("text", "Text", () => [actions(textOf(of("text")), "page.txt", "text/plain"), source(textOf(of("text")))]);
-  if ([...contents.keys()].some((name) => name !== "screenshot" && name !== "empty")) add("source", "Source", () => sourceView(contents));
+  if (textNames(contents).length > 0) add("source", "Source", () => sourceView(contents));
   if (of("raw") && !isBytes(of("raw"))) {
     const html = textOf(of("raw"));
     add("page", "Page", () => pageView(context, request, page, html));
@@ -228,7 +228,7 @@ export function answerView(asked) {
   const turner = (page) => (pages.length === 1 && documentPages(page, request, turn)) || "";
   const show = (page) => {
     const answer = of(page);
-    const compare = others.length > 0 && answer.contents.size > 0 && { name: "compare", label: "Compare", make: () => compareView(answer, others) };
+    const compare = others.length > 0 && textNames(answer.contents).length > 0 && { name: "compare", label: "Compare", make: () => compareView(answer, others) };
     const views = [...pageViews(asked, page, answer.contents), compare, last].filter(Boolean);
     box.replaceChildren(summary(page, response), turner(page), tabs("Views of the page", views, view, (name) => {
       view = name;

@@ -193,9 +193,10 @@ impl Ownership {
         let mut steps = Vec::new();
         for ((row, target), shard) in rows.iter().zip(targets).zip(HostShard::all()) {
             let is_ours = row.owner.as_ref() == Some(&self.node);
-            match is_ours {
-                true => self.keep(shard, row, now),
-                false => drop(self.owned.remove(&shard)),
+            if is_ours {
+                self.keep(shard, row, now);
+            } else {
+                self.owned.remove(&shard);
             }
             let has_owner = row.owner.as_ref().is_some_and(&is_member);
             if !has_owner && *target == self.node {

@@ -36,7 +36,7 @@ impl Asked {
                 let end = text.find('"').expect("a text that ends");
                 rest = &text[end + 1..];
             } else if next.is_ascii_alphabetic() {
-                let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+                let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(end);
                 let next = after.trim_start();
                 let is_function = next.starts_with('(') || next.starts_with("by ");
@@ -54,7 +54,7 @@ impl Asked {
             } else if next.is_ascii_digit() {
                 // A number may have an exponent.
                 let is_number = |c: char| c.is_ascii_alphanumeric() || c == '.';
-                let end = rest.find(|c| !is_number(c)).unwrap_or(rest.len());
+                let end = rest.find(|c: char| !is_number(c)).unwrap_or(rest.len());
                 rest = &rest[end..];
             } else {
                 match next {

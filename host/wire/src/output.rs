@@ -43,10 +43,7 @@ pub(crate) fn output_plan(
         )?,
         extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
         analyst: None,
-        readability: named
-            .readability
-            .map(|options| output::main_content(options, catalog))
-            .transpose()?,
+        readability: main_content(named.readability, catalog)?,
         metadata: is_on(request.metadata),
         rights: is_on(request.metadata) || has_purpose,
         links: is_on(request.return_page_links),
@@ -182,6 +179,15 @@ fn roles(form: ReadabilityForm) -> Option<Map<String, Value>> {
     let chosen = chosen.into_iter();
     let set = chosen.filter_map(|(key, value)| Some((key.to_owned(), value?)));
     Some(set.collect())
+}
+
+/// The chosen roles, once their filter has accepted them.
+fn main_content(
+    chosen: Option<Map<String, Value>>,
+    catalog: &dyn Catalog,
+) -> Result<Option<Value>, PlanError> {
+    let checked = chosen.map(|options| output::main_content(options, catalog));
+    checked.transpose()
 }
 
 fn prune(request: &Outputs) -> PruneOptions {

@@ -506,7 +506,8 @@ fn sheet(table: &Element) -> Result<Sheet, Failure> {
     for row in rows {
         let repeated = repeats(row, "table:number-rows-repeated");
         let values = values(row, number, &mut sheet.merged);
-        let n_rows = if values.is_empty() { 0 } else { repeated };
+        let has_some = !values.is_empty() && room > 0;
+        let n_rows = if has_some { repeated } else { 0 };
         for row in 0..n_rows.min(REPEATED_MAX) {
             for (column, n_columns, value) in &values {
                 let n_columns = n_columns.min(&REPEATED_MAX);

@@ -402,7 +402,9 @@ impl Reader {
                 Destination::CommentAuthor
             }
             "annotation"
-                if self.options.comments && self.group.destination == Destination::Body =>
+                if self.options.comments
+                    && self.group.destination == Destination::Body
+                    && !self.group.ends_comment =>
             {
                 self.around.push(take(&mut self.runs));
                 self.group.ends_comment = true;

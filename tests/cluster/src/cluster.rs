@@ -2,7 +2,7 @@
 //! ways.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -188,6 +188,6 @@ impl Cluster {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        Path::new(self.folder.path()).join(name)
+        self.folder.path().join(name)
     }
 }

@@ -14,8 +14,8 @@ use crate::http::{self, Request};
 
 /// How long the answer of a node that serves may take. A suspended one never answers.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// A header of each answer of a node that waits: the answer is of another one, or says that there is
-/// none.
+/// A header of each answer of a node that waits: the answer is of another one, or says that there
+/// is none.
 const FORWARDED: &str = "trawl-forwarded";
 /// Requests of one account a minute, in the configuration of every node.
 const SETTINGS: &str = "[limits]\nrequests_per_minute = 1000000\n\n[browser]\ntabs = 0\n";

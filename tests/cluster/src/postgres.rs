@@ -214,7 +214,7 @@ impl Server {
     }
 
     /// Waits until it answers to queries.
-    fn until_accepting(&self) -> anyhow::Result<()> {
+    fn until_accepting(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_MAX;
         let port = self.port.to_string();
         let ask = ["--quiet", "-h", "127.0.0.1", "-p", &port];
@@ -222,6 +222,12 @@ impl Server {
             let is_open = TcpStream::connect(self.address()).is_ok();
             if is_open && self.programs.run("pg_isready", &ask).is_ok() {
                 return Ok(());
+            }
+            if let Some(process) = &mut self.process
+                && process.try_wait()?.is_some()
+            {
+                // It ends as long as children of one that was killed have its memory.
+                self.process = Some(spawn(&self.programs, &self.data, self.port)?);
             }
             if Instant::now() >= deadline {
                 let log = std::fs::read_to_string(log_of(&self.data)).unwrap_or_default();

@@ -18,8 +18,9 @@ use trawl::config::Config;
 use stage::Stage;
 
 /// The pages with examples.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "README.md",
+    "docs/cluster.md",
     "docs/configuration.md",
     "docs/crawling.md",
     "docs/documents.md",

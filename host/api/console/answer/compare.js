@@ -4,7 +4,7 @@
 import { count, dollars, duration, h } from "../ui.js";
 import { choice } from "../views.js";
 import { diff } from "./diff.js";
-import { textOf } from "./text.js";
+import { textNames, textOf } from "./text.js";
 
 /** Answers that are kept in the tab, and characters of one that are. */
 const [ANSWERS_MAX, ANSWER_MAX] = [8, 5_000_000];
@@ -71,7 +71,7 @@ function shown(before, now, format) {
 export function compareView(now, others) {
   const label = ({ at, endpoint, page }) => `${at.toLocaleTimeString("en")}  ${endpoint}  ${page.url ?? ""}`;
   const which = choice({ label: "Earlier answer", options: others.map((one, at) => [String(at), label(one)]), value: "0" });
-  const formats = [...now.contents.keys()].filter((name) => name !== "screenshot" && name !== "empty");
+  const formats = textNames(now.contents);
   const format = choice({ label: "Format", options: formats, value: formats[0] });
   const body = h("div");
   const draw = () => body.replaceChildren(...shown(others[Number(which.input.value)], now, format.input.value));

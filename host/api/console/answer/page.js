@@ -21,8 +21,8 @@ export const tooLong = (html) => (html.length <= FRAME_MAX ? null
  */
 export function frame(first, { onmessage = () => undefined, onload = () => undefined } = {}) {
   const heard = ({ source, data }) => {
-    if (source === element.contentWindow) onmessage(data);
-    else if (!element.isConnected) removeEventListener("message", heard);
+    if (!element.isConnected) removeEventListener("message", heard);
+    else if (source === element.contentWindow) onmessage(data);
   };
   const post = (message) => element.contentWindow?.postMessage(message, "*");
   const element = h("iframe", {
@@ -78,9 +78,10 @@ export function pageView(context, request, page, html) {
       wrong.textContent = "";
       delete state[name];
       try {
-        const made = input.checked ? await make() : undefined;
+        const asked = input.checked ? await make() : undefined;
         // It may have been unticked meanwhile.
-        if (made !== undefined && input.checked) state[name] = made.value;
+        const made = input.checked ? asked : undefined;
+        if (made !== undefined) state[name] = made.value;
         said.textContent = made === undefined ? "" : `${made.sentence}${made.cost > 0 ? ` It cost ${dollars(made.cost)}.` : ""}`;
         post(state);
       } catch (error) {

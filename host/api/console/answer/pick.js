@@ -2,7 +2,7 @@
 // they are written, and become the request's `css_extraction_map`.
 
 import { count, dollars, h, newId } from "../ui.js";
-import { ask, worker } from "../views.js";
+import { ask, many, worker } from "../views.js";
 import { frame, tooLong } from "./page.js";
 import { json } from "./text.js";
 
@@ -17,7 +17,7 @@ const KINDS = {
 
 /** A name for a field with this selector that no other one has. */
 function nameOf(selector, tag, taken) {
-  const last = isXPath(selector) ? selector : selector.replace(/@[\w:-]+$/, "").replace(/^.*\s/s, "");
+  const last = isXPath(selector) ? selector : selector.replace(/@[\w.:-]+$/, "").replace(/^.*\s/s, "");
   const [, id, text] = /[#.]([\w-]+)$|["']([^"']+)["']/.exec(last) ?? [];
   const words = (id ?? text ?? tag).toLowerCase().replaceAll(/[^a-z0-9]+/g, "_").replaceAll(/^_+|_+$/g, "").slice(0, 40) || tag;
   let [name, n] = [words, 1];
@@ -133,10 +133,11 @@ export function pickView(context, request, page, html, use) {
     buttons.hidden = state.fields.length === 0;
     look();
   }
-  const map = () => mapOf(state.fields.filter(({ name, selector }) => name !== "" && selector !== ""), state.isList);
+  const complete = () => state.fields.filter(({ name, selector }) => name !== "" && selector !== "");
+  const map = () => mapOf(complete(), state.isList);
   const put = h("button", { type: "button", class: "primary", onclick: () => {
     use("css_extraction_map", map());
-    said.textContent = `The request has ${count(state.fields.length)} fields in css_extraction_map.`;
+    said.textContent = `The request has ${many(complete().length, "field")} in css_extraction_map.`;
   } }, "Use in the request");
   const attempt = worker("Try on the server", async () => {
     const body = { data: [{ html, url: page.url }], return_format: "empty", css_extraction_map: map() };

@@ -28,7 +28,7 @@ export function servedFacts(page) {
 /** Steps in words; a plugin is `plugin:markdown`. */
 const STEPS = {
   host_wait: "Wait for the host", robots: "robots.txt", dns: "DNS", connect: "Connect", first_byte: "Request to first byte", body: "Body",
-  browser: "Browser", provider: "Provider", parse: "Parse", queue: "Wait for a worker", plugins: "Plugins", settle: "Settle",
+  browser: "Browser", provider: "Provider", parse: "Parse", queue: "Wait for a core", settle: "Settle",
 };
 const stepName = (step) => STEPS[step] ?? words(step.replace(/^plugin:/, "plugin "));
 

@@ -26,6 +26,9 @@ export function textOf(piece) {
   return JSON.stringify(piece, null, 2) ?? "";
 }
 
+/** The names of the contents that are texts. */
+export const textNames = (contents) => [...contents.keys()].filter((name) => name !== "screenshot" && name !== "empty");
+
 /** A text of which the rest is shown when it is asked for. `make(text)` returns its nodes. */
 export function long(text, make, most = TEXT_MAX) {
   if (text.length <= most) return make(text);

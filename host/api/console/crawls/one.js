@@ -105,8 +105,8 @@ export function show(container, context, id) {
   const views = [
     { name: "live", label: "Live", ...liveView() },
     { name: "tree", label: "Site", ...treeView(context, (page) => {
-      pages.open(page);
       body.querySelector("[data-view=pages]")?.click();
+      pages.open(page);
     }) },
     { name: "pages", label: "Pages", ...pages },
     { name: "skipped", label: "Skipped", ...skippedView(context, id) },

@@ -20,7 +20,6 @@ const dom = {
   children: own(Element.prototype, "children"),
   previous: own(Element.prototype, "previousElementSibling"),
   next: own(Element.prototype, "nextElementSibling"),
-  isMatch: own(Element.prototype, "matches"),
   all: own(Document.prototype, "querySelectorAll"),
   evaluate: own(Document.prototype, "evaluate"),
   head: own(Document.prototype, "head"),
@@ -29,6 +28,10 @@ const dom = {
   create: own(Document.prototype, "createElement"),
   parent: own(Node.prototype, "parentElement"),
   text: own(Node.prototype, "textContent"),
+  type: own(Node.prototype, "nodeType"),
+  value: own(Node.prototype, "nodeValue"),
+  nodes: own(Node.prototype, "childNodes"),
+  position: own(Node.prototype, "compareDocumentPosition"),
 };
 
 /** Every element of a document in order. */

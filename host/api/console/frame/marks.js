@@ -23,10 +23,10 @@ function measured(page) {
   let at = 0;
   const walk = (element) => {
     const from = at;
-    for (const node of element.childNodes) {
-      if (node.nodeType === Node.ELEMENT_NODE && !TEXTLESS.has(dom.name(node))) walk(node);
-      if (node.nodeType !== Node.TEXT_NODE) continue;
-      const text = tight(node.nodeValue);
+    for (const node of dom.nodes(element)) {
+      if (dom.type(node) === Node.ELEMENT_NODE && !TEXTLESS.has(dom.name(node))) walk(node);
+      if (dom.type(node) !== Node.TEXT_NODE) continue;
+      const text = tight(dom.value(node));
       pieces.push(text);
       at += text.length;
     }
@@ -60,16 +60,16 @@ function hiddenElements(page, texts) {
   return found;
 }
 
-const isWithin = (element, outer) => (outer.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_CONTAINED_BY) !== 0;
+const isWithin = (element, outer) => (dom.position(outer, element) & Node.DOCUMENT_POSITION_CONTAINED_BY) !== 0;
 
 /** The texts of a page, `{text, parent, key}`: `key` is the text with the names of the elements around it. */
 function textsOf(page) {
   const texts = [];
   const walk = (element, path) => {
     const around = `${path}>${dom.name(element)}.${dom.attribute(element, "class") ?? ""}#${dom.attribute(element, "id") ?? ""}`;
-    for (const node of element.childNodes) {
-      if (node.nodeType === Node.ELEMENT_NODE && !TEXTLESS.has(dom.name(node))) walk(node, around);
-      const text = node.nodeType === Node.TEXT_NODE ? tight(node.nodeValue) : "";
+    for (const node of dom.nodes(element)) {
+      if (dom.type(node) === Node.ELEMENT_NODE && !TEXTLESS.has(dom.name(node))) walk(node, around);
+      const text = dom.type(node) === Node.TEXT_NODE ? tight(dom.value(node)) : "";
       if (text !== "") texts.push({ text, parent: element, key: `${around} ${text}` });
     }
   };

@@ -26,16 +26,24 @@ function matches(page, selector) {
 
 /** A selector and the attribute at its end: `a.more@href`. */
 function parts(text) {
-  const [, selector, attribute] = isXPath(text) ? [null, text, undefined] : /^([^]*?)(?:@([\w:-]+))?$/.exec(text);
+  const given = text.trim();
+  const [, selector, attribute] = isXPath(given) ? [null, given, undefined] : /^([^]*?)(?:@([\w.:-]+))?$/.exec(given);
   return { selector: selector.trim(), attribute };
 }
 
 /** The value of a match, null for an element without the attribute. */
 function valueOf(node, attribute) {
   if (typeof node === "string") return node;
-  if (node.nodeType !== Node.ELEMENT_NODE) return node.nodeValue ?? "";
+  if (dom.type(node) !== Node.ELEMENT_NODE) return dom.value(node) ?? "";
   if (attribute !== undefined) return dom.attribute(node, attribute);
   return dom.name(node) === "meta" ? dom.attribute(node, "content") : folded(dom.text(node));
+}
+
+/** The element of a match, for an attribute or a text the one that has it; null if there is none. */
+function elementOf(node) {
+  if (typeof node === "string") return null;
+  if (dom.type(node) === Node.ELEMENT_NODE) return node;
+  return dom.type(node) === Node.ATTRIBUTE_NODE ? node.ownerElement : dom.parent(node);
 }
 
 /** What a selector of a map finds: `{count, values, elements}`, or `{error}`. */
@@ -45,9 +53,8 @@ function find(page, text) {
     const nodes = matches(page, selector).slice(0, MATCHES_MAX);
     const found = nodes.map((node) => [node, valueOf(node, attribute)]).filter(([, value]) => value !== null && value !== "");
     const values = found.slice(0, VALUES_MAX).map(([, value]) => value.slice(0, VALUE_MAX));
-    // An attribute or a text is shown at its element.
-    const elements = found.map(([node]) => (typeof node === "string" ? null : node.nodeType === Node.ELEMENT_NODE ? node : node.ownerElement ?? node.parentElement));
-    return { count: found.length, values, elements: elements.filter((element) => element !== null) };
+    const elements = found.map(([node]) => elementOf(node)).filter((element) => element !== null);
+    return { count: found.length, values, elements };
   } catch {
     return { error: isXPath(selector) ? "no valid XPath" : "no valid CSS selector" };
   }
@@ -76,7 +83,7 @@ function steps(element) {
   const made = [];
   const id = dom.attribute(element, "id");
   if (id && isLasting(id)) made.push({ text: `#${CSS.escape(id)}`, kind: "id" });
-  const named = [...dom.attributes(element)].filter(({ name, value }) => value !== "" && value.length <= TEXT_MAX && !/\d{3,}|\n/.test(value));
+  const named = [...dom.attributes(element)].filter(({ name, value }) => value !== "" && value.length <= TEXT_MAX && !/\d{3,}|[\n\r\f]/.test(value));
   for (const { name, value } of named.filter((one) => MEANT.test(one.name))) {
     made.push({ text: `${tag}[${CSS.escape(name)}=${quoted(value)}]`, kind: "attribute" });
   }
@@ -145,7 +152,12 @@ function proposals(page, element) {
   const made = new Map();
   /** Whether the selector finds the element, and nothing else if it has to be the only one. */
   const add = (selector, kind, isOnly = false) => {
-    const found = matches(page, selector);
+    let found = [];
+    try {
+      found = matches(page, selector);
+    } catch {
+      // A name that a hostile page gives an element may be none in XPath.
+    }
     // The XPath of a label may lead to another cell of a table.
     const isFound = found.includes(element) && (!isOnly || found.length === 1);
     if (isFound && !made.has(selector)) made.set(selector, { selector, kind, count: found.length });

@@ -61,17 +61,19 @@ const shownProvider = (provider) => [
 /** The view. */
 export function providersView(context) {
   const body = h("div");
+  // The address names the provider that is open.
+  let opened = context.query.get("provider");
   const again = view(body, () => read(context, "/providers"), ({ providers }) => {
     const one = h("section", { "aria-live": "polite" });
     const rows = table(COLUMNS, { label: "Providers", height: 420, nothing: "No provider is configured.",
       onopen: (provider) => show(provider) });
-    // The address names the provider that is open.
     const show = (provider) => {
+      opened = provider.name;
       one.replaceChildren(...shownProvider(provider));
       context.keep({ tab: "providers", provider: provider.name });
     };
     rows.set(providers);
-    const named = providers.find((provider) => provider.name === context.query.get("provider"));
+    const named = providers.find((provider) => provider.name === opened);
     if (named !== undefined) show(named);
     return [h("p", { class: "note" }, "Since the server started. Open one to see its failures by class."), rows.element, one];
   });

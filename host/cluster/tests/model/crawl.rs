@@ -189,9 +189,7 @@ impl Table {
             stray: 0,
         }
     }
-}
 
-impl Table {
     fn allotted(&self) -> u8 {
         self.allotment + self.stray
     }

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+
 use trawl_contract::provider::{Charged, Class, Failure};
 use trawl_model::fair::FairSemaphore;
 use trawl_model::memory::PageMemory;

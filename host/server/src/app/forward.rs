@@ -19,12 +19,15 @@ use tokio::sync::watch;
 /// standby: who has the database answers without it.
 const FORWARDED: HeaderName = HeaderName::from_static("trawl-forwarded");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Headers that belong to one connection.
-const OF_CONNECTION: [HeaderName; 6] = [
+/// Headers that belong to one connection, as those do that `Connection` names. RFC 9110, section
+/// 7.6.1.
+const OF_CONNECTION: [HeaderName; 8] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
     header::PROXY_AUTHENTICATE,
     header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
     header::TRANSFER_ENCODING,
     header::UPGRADE,
 ];
@@ -105,7 +108,13 @@ fn readdressed(request: Request, to: Authority) -> Option<Request> {
 }
 
 fn remove_of_connection(headers: &mut HeaderMap) {
-    for name in OF_CONNECTION {
+    let values = headers.get_all(header::CONNECTION).into_iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let names = texts.flat_map(|text| text.split(','));
+    let named: Vec<HeaderName> = names
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.into_iter().chain(OF_CONNECTION) {
         headers.remove(name);
     }
 }
@@ -133,6 +142,7 @@ mod tests {
             value.unwrap_or_default().to_owned()
         };
         let (host, peers) = (text(header::HOST), text(FORWARDED_FOR));
+        assert!(!headers.contains_key("x-hop"), "it is of one connection");
         format!("{body} for {host} from {peers}")
     }
 
@@ -150,6 +160,8 @@ mod tests {
         http::Request::post("/scrape?a=b")
             .header(header::HOST, "pages.example")
             .header(FORWARDED_FOR, "198.51.100.1")
+            .header(header::CONNECTION, "close, X-Hop")
+            .header("x-hop", "1")
             .extension(ConnectInfo(peer))
     }
 

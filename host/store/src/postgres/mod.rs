@@ -85,9 +85,16 @@ impl PostgresStore {
     /// [`StoreError::SchemaTooNew`] or [`StoreError::Damaged`] for a database that this program
     /// must not write to, [`StoreError::NotMoved`] if the accounts are in the data directory.
     pub async fn open(data: DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
-        let mut store = Self::claim(&data, url).await?;
-        store._data = Some(data);
-        Ok(store)
+        let store = Self::claim(&data, url).await?;
+        Ok(store.with(data))
+    }
+
+    /// The same, which keeps its data directory locked.
+    fn with(self, data: DataDir) -> Self {
+        Self {
+            _data: Some(data),
+            ..self
+        }
     }
 
     async fn claim(data: &DataDir, url: &PostgresUrl) -> Result<Self, StoreError> {
@@ -99,9 +106,10 @@ impl PostgresStore {
         }
         claim::lock(&mut first, url.shown(), found >= schema::LEASES_SINCE).await?;
         schema::migrate(&mut first).await?;
+        // Before the lease begins: it takes a while where there are many crawls.
+        logs::name_missing(&mut first, data.path()).await?;
         let (nonce, lease) = claim::take(&mut first).await?;
         data.note_postgres(url.shown())?;
-        logs::name_missing(&mut first, data.path()).await?;
         let recent = recent::timeline(&mut first).await.map(Recent::on);
         let recent = Arc::new(recent.map_err(failed_to(OPENING))?);
         let warned = recent::warn_of_standbys(&mut first).await;
@@ -134,7 +142,7 @@ impl PostgresStore {
         serving: &watch::Sender<Option<String>>,
     ) -> Result<Self, StoreError> {
         let mut was_reached = false;
-        let mut store = loop {
+        let store = loop {
             standby::wait(url, serving, was_reached).await?;
             was_reached = true;
             match Self::claim(&data, url).await {
@@ -146,8 +154,7 @@ impl PostgresStore {
                 claimed => break claimed?,
             }
         };
-        store._data = Some(data);
-        Ok(store)
+        Ok(store.with(data))
     }
 
     /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] when they take

@@ -58,7 +58,8 @@ impl Recent {
             "PostgreSQL has another timeline: a standby was promoted, or a backup restored; the newest ledger entries are written again"
         );
         timeline.clone_into(&mut state.timeline);
-        state.is_behind = true;
+        // Without entries nothing is missing, and nothing would end this state.
+        state.is_behind = !state.groups.is_empty();
         drop(state);
         self.changed.notify_one();
     }
@@ -172,6 +173,13 @@ mod tests {
         assert_eq!(missing[0].id, "a");
         recent.note_complete(&[Written::New]);
         assert!(recent.missing().is_empty());
+    }
+
+    #[test]
+    fn without_entries_nothing_is_missing_on_another_timeline() {
+        let recent = Recent::on("00000001".to_owned());
+        recent.see("00000002");
+        assert!(!recent.is_behind());
     }
 
     #[test]

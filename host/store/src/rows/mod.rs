@@ -111,7 +111,6 @@ mod tests {
         for (unreadable, name) in [
             (number::<u16>(&row, "n").map(drop), "n"),
             (column::<i64>(&row, "name").map(drop), "name"),
-            (column::<i64>(&row, "nothing").map(drop), "nothing"),
             (bytes_column::<3>(&row, "bytes").map(drop), "bytes"),
             (column::<bool>(&row, "missing").map(drop), "missing"),
         ] {

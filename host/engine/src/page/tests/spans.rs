@@ -82,7 +82,11 @@ async fn a_page_its_fetch_and_its_charge_are_spans() {
     drop(noting);
     assert_eq!(outcome.error, None);
     let names = spans.names();
-    for expected in [("page", None), ("fetch", Some("page")), ("charge", None)] {
+    for expected in [
+        ("page", None),
+        ("fetch", Some("page")),
+        ("charge", Some("page")),
+    ] {
         assert!(names.contains(&expected), "{expected:?} in {names:?}");
     }
 }
