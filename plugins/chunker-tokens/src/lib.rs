@@ -77,7 +77,7 @@ impl Chunker for Tokens {
             size: size.get() as usize,
             pieces: Vec::new(),
         };
-        cut.into_pieces_of(target, 0, text.len());
+        cut.cut_part(target, 0, text.len());
         Ok(cut.pieces)
     }
 }
@@ -99,7 +99,7 @@ struct Cut<'t> {
 impl Cut<'_> {
     /// Cuts a part of the text into pieces of at most so many tokens, and such a piece in halves if
     /// it has more than the size by itself.
-    fn into_pieces_of(&mut self, n_tokens: u32, start: usize, end: usize) {
+    fn cut_part(&mut self, n_tokens: u32, start: usize, end: usize) {
         let part = &self.text[start..end];
         let starts = starts::piece_starts(part, self.encoding.token_starts(part), n_tokens as usize);
         let target = NonZeroU32::new(n_tokens).unwrap_or(NonZeroU32::MIN);
@@ -110,7 +110,7 @@ impl Cut<'_> {
                 self.pieces.push(Span::from(from..to));
             } else {
                 let half = found.div_ceil(2).min(n_tokens as usize - 1);
-                self.into_pieces_of(half as u32, from, to);
+                self.cut_part(half as u32, from, to);
             }
         }
     }
