@@ -80,7 +80,7 @@ pub fn choose(
 }
 
 /// Takes `overlap` from the options of a built-in chunker, and the size of a chunk without it into
-/// them: with it, a chunk has `value`.
+/// them: with it, a chunk has `value`. Its other options are those of the overlap, too.
 fn take_overlap(options: &mut Map<String, Value>) -> Result<Option<Overlap>, PlanError> {
     let Some(sent) = options.remove(OVERLAP) else {
         return Ok(None);
@@ -100,8 +100,10 @@ fn take_overlap(options: &mut Map<String, Value>) -> Result<Option<Overlap>, Pla
     options.insert("value".to_owned(), json!(size - overlap));
     // Small pieces come closer to the overlap, large ones end at better places.
     let piece = (overlap / 2).max(1);
+    let mut of_pieces = options.clone();
+    of_pieces.insert("value".to_owned(), json!(piece));
     Ok(Some(Overlap {
-        options: json!({"value": piece}),
+        options: of_pieces.into(),
         pieces: overlap / piece,
     }))
 }
@@ -158,6 +160,14 @@ mod tests {
         check(20, 180, Some((10, 2)));
         check(21, 179, Some((10, 2)));
         check(100, 100, Some((50, 2)));
+        let options = json!({"value": 200, "overlap": 20, "encoding": "o200k_base"});
+        let options = options.as_object().cloned().unwrap_or_default();
+        let chosen = choose("ByTokens", options, &FakeCatalog).expect("fits");
+        let overlap = chosen.and_then(|chosen| chosen.overlap);
+        assert_eq!(
+            overlap.map(|overlap| overlap.options),
+            Some(json!({"value": 10, "encoding": "o200k_base"}))
+        );
         for overlap in [json!(101), json!(-1), json!("20"), json!(0.5)] {
             let error = chunking("words", json!({"value": 200, "overlap": overlap}));
             let error = error.expect_err("a bad overlap");

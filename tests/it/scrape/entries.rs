@@ -292,6 +292,12 @@ async fn content_is_chunked_and_cut_at_character_boundaries() {
     let tokens = content(json!({"chunking_alg": {"type": "ByTokens", "value": 1}})).await;
     assert!(texts(&tokens).len() > 1, "{tokens}");
     assert_eq!(texts(&tokens).concat(), whole);
+    for encoding in ["o200k_base", "cl100k_base"] {
+        let of_tokenizer = json!({"type": "ByTokens", "value": 3, "encoding": encoding});
+        let pieces = content(json!({"chunking_alg": of_tokenizer})).await;
+        assert!(texts(&pieces).len() > 1, "{pieces}");
+        assert_eq!(texts(&pieces).concat(), whole);
+    }
     for name in ["sentences", "lines", "words", "tokens"] {
         let chunks = content(json!({"chunking_alg": name})).await;
         assert!(!texts(&chunks).is_empty(), "{name}");

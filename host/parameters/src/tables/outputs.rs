@@ -225,9 +225,10 @@ parameters! {
         CONTENT,
         Needs::TEXT,
         "Splits `content` into a list: `words`, `sentences`, `lines`, `characters`, `tokens` (by an \
-         estimate), a loaded chunker, or `none`. Without `value` a chunk has 200 words, 10 \
-         sentences, 40 lines, 1,000 characters or 500 tokens. `overlap` has each chunk begin with about so much of the one before, \
-         at most half of `value`.",
+         estimate, or those of `encoding`: `o200k_base` or `cl100k_base`), a loaded chunker, or \
+         `none`. Without `value` a chunk has 200 words, 10 sentences, 40 lines, 1,000 characters or \
+         500 tokens. `overlap` has each chunk begin with about so much of the one before, at most \
+         half of `value`.",
     )
     .default("none")
     .mistaken(&["chunking", "chunk"])
