@@ -165,6 +165,10 @@
   const TEXT_FEW = 40;
   // A page whose last long task ended less than so many milliseconds ago is not done with its work.
   const BETWEEN_TASKS = 150;
+  // A click waits for an animation of its element that ends within so many milliseconds.
+  const ENDS_SOON = 2000;
+  // Properties of CSS that move or resize an element.
+  const MOVING = /^(?:transform|translate|scale|rotate|offset|top|right|bottom|left|inset|margin|padding|(?:min|max)?(?:width|height)|zoom)/i;
   // The text that a body shows.
   const textOf = (body) => (body.innerText ?? "").trim();
   // Whether the document, which shows this text, waits for something: it has next to no text, or says that it is loading.
@@ -352,9 +356,15 @@
       });
       box = place();
       if (!box) return [];
-      // Until the first frame of an animation is shown, nothing has moved.
-      const begins = element.ownerDocument.getAnimations().some((animation) => animation.pending && animation.effect?.target?.contains(element));
-      if (begins || Math.abs(box.x - before.x) > 1 || Math.abs(box.y - before.y) > 1) return "it moves";
+      // Until the first frame of an animation is shown, nothing has moved; many slow down near their end and then jump back.
+      const ends = (animation) => {
+        const { endTime } = animation.effect.getComputedTiming();
+        return animation.playState === "running" && endTime - (animation.currentTime ?? 0) < ENDS_SOON;
+      };
+      const moves = ({ effect }) => effect?.target?.contains(element) && effect.getKeyframes().some((frame) => Object.keys(frame).some((name) => MOVING.test(name)));
+      const animations = element.ownerDocument.getAnimations().filter(moves);
+      const isAnimated = animations.some((animation) => animation.pending || ends(animation));
+      if (isAnimated || Math.abs(box.x - before.x) > 1 || Math.abs(box.y - before.y) > 1) return "it moves";
       // The part of the box that is in the window.
       const view = element.ownerDocument.defaultView;
       const left = Math.max(box.left, 0), right = Math.min(box.right, view.innerWidth), top = Math.max(box.top, 0), bottom = Math.min(box.bottom, view.innerHeight);
