@@ -1,6 +1,6 @@
-//! `scraperapi`: Google's results by the structured data endpoint of ScraperAPI, as
-//! `docs.scraperapi.com` (Google SERP API) and the vendor's MCP server (`scraperapi/scraperapi-mcp`)
-//! document it.
+//! `scraperapi`: Google's results by the structured data endpoint of ScraperAPI, as its
+//! documentation (`docs.scraperapi.com`, Google SERP API) and the vendor's MCP server
+//! (`scraperapi/scraperapi-mcp`) describe it.
 
 use serde::Deserialize;
 use trawl_sdk::search::{
