@@ -26,10 +26,10 @@ struct Service {
 }
 
 /// Where the key is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Key {
-    /// In the parameter `api_key`.
-    Query,
+    /// In this parameter.
+    Query(&'static str),
     Bearer,
     /// The user of `Authorization: Basic`, without a password.
     BasicUser,
@@ -37,7 +37,7 @@ enum Key {
     BasicPair,
 }
 
-static SERVICES: [Service; 6] = [
+static SERVICES: [Service; 7] = [
     Service {
         name: "zyte",
         path: "/v1/search",
@@ -56,7 +56,7 @@ static SERVICES: [Service; 6] = [
     Service {
         name: "scrapingbee",
         path: "/api/v1/store/google",
-        key: Key::Query,
+        key: Key::Query("api_key"),
         parameters: &[
             ("search", is_text),
             ("page", |value| number(value).is_some_and(|n| n > 0)),
@@ -75,7 +75,7 @@ static SERVICES: [Service; 6] = [
     Service {
         name: "scraperapi",
         path: "/structured/google/search",
-        key: Key::Query,
+        key: Key::Query("api_key"),
         parameters: &[
             ("query", is_text),
             ("num", |value| number(value).is_some_and(|n| n > 0)),
@@ -87,6 +87,25 @@ static SERVICES: [Service; 6] = [
         needs: &["query"],
         reply: scraperapi,
         headers: &[("sa-credit-cost", "25")],
+    },
+    Service {
+        name: "scrapedo",
+        path: "/plugin/google/search",
+        key: Key::Query("token"),
+        parameters: &[
+            ("q", is_text),
+            ("start", |value| number(value).is_some_and(|n| n % 10 == 0)),
+            ("gl", is_country),
+            ("hl", is_language),
+            ("location", is_place),
+            ("time_period", |value| {
+                let range = value.as_str().and_then(|text| text.strip_prefix("last_"));
+                matches!(range, Some("hour" | "day" | "week" | "month" | "year"))
+            }),
+        ],
+        needs: &["q"],
+        reply: scraperapi,
+        headers: &[("scrape.do-request-cost", "10")],
     },
     Service {
         name: "brightdata",
@@ -159,7 +178,7 @@ impl Key {
     fn state(self, asked: &Asked) -> KeyState {
         let pair = asked.basic().unwrap_or_default();
         match self {
-            Self::Query => KeyState::of(asked.param("api_key")),
+            Self::Query(name) => KeyState::of(asked.param(name)),
             Self::Bearer => KeyState::of(asked.bearer()),
             Self::BasicUser => KeyState::of(pair.strip_suffix(':')),
             Self::BasicPair => KeyState::of_basic(&pair),
@@ -170,7 +189,11 @@ impl Key {
 impl Service {
     /// Why a request is not one of the documentation.
     fn fault(&self, asked: &Asked) -> Option<String> {
-        let is_query = self.key == Key::Query;
+        let key_parameter = match self.key {
+            Key::Query(name) => Some(name),
+            _ => None,
+        };
+        let is_query = key_parameter.is_some();
         let method = if is_query { "GET" } else { "POST" };
         if asked.method != method {
             return Some(format!("the method is not {method}"));
@@ -179,7 +202,8 @@ impl Service {
             return Some("the parameters are not where they belong".to_owned());
         }
         let sent: Vec<(String, Value)> = if is_query {
-            let sent = asked.query.iter().filter(|(name, _)| name != "api_key");
+            let is_key = |name: &str| Some(name) == key_parameter;
+            let sent = asked.query.iter().filter(|(name, _)| !is_key(name));
             sent.map(|(name, value)| (name.clone(), value.as_str().into()))
                 .collect()
         } else {
