@@ -181,12 +181,20 @@ async fn scraping_services_search_with_the_keys_of_the_providers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_key_of_a_scraping_service_is_named_and_costs_nothing() {
     let services = SearchServer::start().await;
-    let app = app(&services, &["scraperapi"], &[("PROVIDER3_API_KEY", BAD_KEY)]).await;
+    let app = app(
+        &services,
+        &["scraperapi"],
+        &[("PROVIDER3_API_KEY", BAD_KEY)],
+    )
+    .await;
     let before = app.balance();
     let failed = app.post("/search", &[], &json!({"search": "tides"})).await;
     assert_eq!(failed.status, 502);
     let error = failed.error();
-    assert!(error.contains("scraperapi: ") && error.contains("the key is wrong"), "{error}");
+    assert!(
+        error.contains("scraperapi: ") && error.contains("the key is wrong"),
+        "{error}"
+    );
     assert!(!error.contains(BAD_KEY));
     assert_eq!(before, app.balance());
     app.assert_settled().await;

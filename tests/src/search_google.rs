@@ -131,7 +131,9 @@ static SERVICES: [Service; 7] = [
             ("start_page", |value| value.as_u64().is_some_and(|n| n > 0)),
             ("geo_location", is_place),
             ("locale", is_language),
-            ("context", |value| value[0]["key"] == "tbs" && is_tbs(&value[0]["value"])),
+            ("context", |value| {
+                value[0]["key"] == "tbs" && is_tbs(&value[0]["value"])
+            }),
         ],
         needs: &["source", "query", "parse"],
         reply: oxylabs,
@@ -250,7 +252,9 @@ fn is_text(value: &Value) -> bool {
 }
 
 fn is_google(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| text.starts_with("google."))
+    value
+        .as_str()
+        .is_some_and(|text| text.starts_with("google."))
 }
 
 /// Two lower-case letters.

@@ -65,7 +65,11 @@ impl Search for Decodo {
                 Some("failed") => Class::TargetBlocked,
                 _ => Class::Drift,
             };
-            return Err(Failure::quoting_some(class, reply, response.message.as_deref()));
+            return Err(Failure::quoting_some(
+                class,
+                reply,
+                response.message.as_deref(),
+            ));
         };
         let id = task.task_id.as_ref().map(json_text);
         let id = id.as_deref();
