@@ -209,6 +209,11 @@ impl Query {
         }
     }
 
+    /// Results on the pages before this one.
+    pub fn n_before(&self) -> u32 {
+        self.page.saturating_sub(1).saturating_mul(self.count)
+    }
+
     /// URL of a service endpoint: the base URL with this path.
     pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base)

@@ -109,6 +109,97 @@ async fn brave_is_asked_with_the_operators_key_and_charged() {
     app.assert_settled().await;
 }
 
+/// What a search by each scraping service that searches costs in nanodollars, 20 % included, and
+/// the parameters that have no effect.
+const BY_PROVIDERS: [(&str, i64, &str); 7] = [
+    ("zyte", 1_524_000, "location, tbs"),
+    ("scrapingbee", 2_352_000, "location"),
+    ("scraperapi", 14_700_000, "location"),
+    ("scrapedo", 1_392_000, ""),
+    ("brightdata", 1_800_000, "location"),
+    ("oxylabs", 1_380_000, ""),
+    ("decodo", 1_200_000, ""),
+];
+
+/// The credentials of the provider that is the same service.
+fn credentials(service: &str) -> Vec<(&'static str, String)> {
+    let one = |name| vec![(name, GOOD_KEY.to_owned())];
+    let pair = |user, password| {
+        let of_user = (user, format!("user-{GOOD_KEY}"));
+        vec![of_user, (password, GOOD_KEY.to_owned())]
+    };
+    match service {
+        "zyte" => one("PROVIDER1_API_KEY"),
+        "scrapingbee" => one("PROVIDER2_API_KEY"),
+        "scraperapi" => one("PROVIDER3_API_KEY"),
+        "scrapedo" => one("PROVIDER5_TOKEN"),
+        "brightdata" => one("PROVIDER7_API_TOKEN"),
+        "oxylabs" => pair("PROVIDER10_USERNAME", "PROVIDER10_PASSWORD"),
+        _ => pair("PROVIDER11_USERNAME", "PROVIDER11_PASSWORD"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scraping_services_search_with_the_keys_of_the_providers() {
+    let services = SearchServer::start().await;
+    services.find(&[
+        ("https://a.example/tides", "Tide <b>tables</b>"),
+        ("https://b.example/", "B"),
+    ]);
+    let body = json!({
+        "search": "tide & ebb", "num": 1, "country": "DE", "language": "de-AT", "tbs": "qdr:w",
+        "location": "Kiel,Schleswig-Holstein,Germany",
+    });
+    for (name, cost, without_effect) in BY_PROVIDERS {
+        let credentials = credentials(name);
+        let credentials: Vec<(&str, &str)> = credentials
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        // No service is named, so the one that has its keys is asked.
+        let app = app(&services, &[], &credentials).await;
+        let before = app.balance();
+        let answer = search(&app, &body).await;
+        let results = answer.json();
+        let expected = json!([{
+            "position": 1, "url": "https://a.example/tides", "title": "Tide tables",
+            "description": "High & low water.",
+        }]);
+        assert_eq!(results["content"], expected, "{name}");
+        assert_eq!(results["engine"], name);
+        assert_eq!(nanodollars(&results["cost"]), cost, "{name}");
+        assert_eq!(before - app.balance(), cost, "{name}");
+        assert_eq!(answer.header("x-ignored-parameters"), without_effect);
+        assert!(!String::from_utf8_lossy(&answer.body).contains(GOOD_KEY));
+        app.assert_settled().await;
+    }
+    let asked: Vec<String> = services.asked().into_iter().map(|(name, _)| name).collect();
+    let names: Vec<&str> = BY_PROVIDERS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(asked, names);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_key_of_a_scraping_service_is_named_and_costs_nothing() {
+    let services = SearchServer::start().await;
+    let app = app(
+        &services,
+        &["scraperapi"],
+        &[("PROVIDER3_API_KEY", BAD_KEY)],
+    )
+    .await;
+    let before = app.balance();
+    let failed = app.post("/search", &[], &json!({"search": "tides"})).await;
+    assert_eq!(failed.status, 502);
+    let error = failed.error();
+    assert!(
+        error.contains("scraperapi: ") && error.contains("the key is wrong"),
+        "{error}"
+    );
+    assert!(!error.contains(BAD_KEY));
+    assert_eq!(before, app.balance());
+    app.assert_settled().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_are_scraped_and_a_failed_one_keeps_its_result() {
     let (services, site) = (SearchServer::start().await, FakeSite::start().await);

@@ -14,6 +14,7 @@ pub mod model_server;
 pub mod name_server;
 pub mod process;
 pub mod receiver;
+mod search_google;
 pub mod search_server;
 pub mod site;
 pub mod trap;

@@ -1,6 +1,6 @@
 //! Fake web search services behind one port on loopback: the base URL of each is
-//! `http://host:port/NAME`, for `searxng` and `brave`. Each refuses what its documentation does not
-//! have.
+//! `http://host:port/NAME`, for `searxng`, `brave`, and those that search Google (`search_google`).
+//! Each refuses what its documentation does not have.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
 use crate::http_server::{self, Listening};
+use crate::search_google;
 use crate::vendors::{Answered, Asked, GOOD_KEY};
 
 /// Parameters of SearXNG's search API that the adapter may send.
@@ -110,7 +111,8 @@ impl State {
         match (name, asked.path.as_str()) {
             ("searxng", "/search") => searxng(&asked, &results),
             ("brave", "/res/v1/web/search") => brave(&asked, &results),
-            _ => Answered::new(404, "text/plain", "no such service"),
+            _ => search_google::answer(name, &asked, &results)
+                .unwrap_or_else(|| Answered::new(404, "text/plain", "no such service")),
         }
     }
 }

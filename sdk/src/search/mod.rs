@@ -56,6 +56,7 @@
 //! trawl_sdk::export!(search: Acme);
 //! ```
 
+mod google;
 mod text;
 
 use serde::de::DeserializeOwned;
@@ -63,10 +64,15 @@ use serde::de::DeserializeOwned;
 #[doc(inline)]
 pub use trawl_contract::provider::{
     Charged, Class, Cost, Credential, Failure, Quantity, Reply, Request, USD, country_name,
+    json_text,
 };
 #[doc(inline)]
 pub use trawl_contract::search::{COUNT_MAX, Description, Freshness, Hit, Query, Results};
 
+#[doc(inline)]
+pub use crate::provider::mentions;
+
+pub use google::{google_language, google_place, google_tbs};
 pub use text::plain_text;
 
 /// An adapter for one web search service. The contract is `wit/search/1`.
