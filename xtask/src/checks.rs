@@ -194,6 +194,9 @@ fn tests(selected: Selected<'_>) -> anyhow::Result<Report> {
     if !slowest.is_empty() {
         eprint!("\nslowest tests:\n{slowest}");
     }
+    for test in &report.passed_alone {
+        eprintln!("failed beside others, passed alone: {test}");
+    }
     Ok(report)
 }
 

@@ -1,5 +1,6 @@
 //! Every chore of this repository, as `cargo xtask CHORE`.
 
+mod again;
 mod apps;
 mod browser;
 mod checks;

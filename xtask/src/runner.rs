@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use crate::again::{self, Failed};
 use crate::fuzzing;
 use crate::programs::{self, TestProgram};
 use crate::tally::{Ended, Tally, durations};
@@ -99,23 +100,40 @@ pub(crate) struct Report {
     pub(crate) tally: Tally,
     /// Tests that failed, and programs that ended badly without naming one.
     pub(crate) failures: Vec<String>,
+    /// Tests that failed and passed when they ran once more by themselves.
+    pub(crate) passed_alone: Vec<String>,
+    failed: Vec<Failed>,
     durations: Vec<(String, Duration)>,
 }
 
 /// A process that runs tests.
 struct Job {
     title: String,
+    /// The program, unless cargo makes one for each example.
+    program: Option<TestProgram>,
     command: Command,
     n_threads: usize,
     /// Whether the times of its lines say how long its tests took.
     is_measured: bool,
 }
 
-/// Compiles and runs all tests that are selected. Their output is shown program by program.
+/// Compiles and runs all tests that are selected, and a few that failed once more. Their output is
+/// shown program by program.
 ///
 /// # Errors
 /// They do not compile, or a program cannot be started. Failures are in the report.
 pub(crate) fn run(selected: Selected<'_>) -> anyhow::Result<Report> {
+    let mut report = run_once(selected)?;
+    // What cannot be tried again has failed anyway.
+    if report.failed.len() == report.failures.len() {
+        let passed = again::passed(&report.failed)?;
+        let passed: Vec<String> = passed.into_iter().map(str::to_owned).collect();
+        report.have_passed_alone(passed);
+    }
+    Ok(report)
+}
+
+fn run_once(selected: Selected<'_>) -> anyhow::Result<Report> {
     let jobs = Mutex::new(jobs(selected)?);
     let (front, report) = (Mutex::new(Front::default()), Mutex::new(Report::default()));
     let lane = || -> anyhow::Result<()> {
@@ -181,7 +199,11 @@ impl Job {
             .args(selected.arguments())
             .args(part.arguments);
         let title = program.title(&workspace::root());
-        Self::new(format!("{title}{}", part.name), command, part.per_core)
+        let job = Self::new(format!("{title}{}", part.name), command, part.per_core)?;
+        Ok(Self {
+            program: Some(program.clone()),
+            ..job
+        })
     }
 
     fn new(title: String, mut command: Command, per_core: usize) -> anyhow::Result<Self> {
@@ -192,6 +214,7 @@ impl Job {
             .stdout(Stdio::piped());
         Ok(Self {
             title,
+            program: None,
             command,
             n_threads,
             is_measured: true,
@@ -232,8 +255,13 @@ fn run_job(mut job: Job, front: &Mutex<Front>) -> anyhow::Result<Report> {
     let status = child.wait()?;
     lock(front).end(&title, &mut std::io::stdout())?;
     let named = |name: &str| format!("{title}: {name}");
-    let failed = ended.iter().filter(|test| test.has_failed);
-    report.failures.extend(failed.map(|test| named(&test.name)));
+    for test in ended.iter().filter(|test| test.has_failed) {
+        let title = named(&test.name);
+        let program = job.program.iter();
+        let failed = program.map(|program| Failed::new(title.clone(), program, &test.name));
+        report.failed.extend(failed);
+        report.failures.push(title);
+    }
     if !status.success() && report.failures.is_empty() {
         report.failures.push(named(&status.to_string()));
     }
@@ -248,7 +276,17 @@ impl Report {
     fn add(&mut self, other: Self) {
         self.tally = self.tally.and(other.tally);
         self.failures.extend(other.failures);
+        self.passed_alone.extend(other.passed_alone);
+        self.failed.extend(other.failed);
         self.durations.extend(other.durations);
+    }
+
+    /// Tests that failed have passed by themselves.
+    fn have_passed_alone(&mut self, passed: Vec<String>) {
+        self.failures.retain(|failure| !passed.contains(failure));
+        self.tally.failed -= passed.len() as u64;
+        self.tally.passed += passed.len() as u64;
+        self.passed_alone = passed;
     }
 
     /// The slowest tests, one a line, with what they took.
@@ -380,6 +418,24 @@ mod tests {
         assert_eq!(parts(END_TO_END, Selected::All).len(), 2);
         assert_eq!(Selected::All.arguments(), ["--skip", "fuzz::"]);
         assert_eq!(Selected::Named("x").arguments(), ["x"]);
+    }
+
+    #[test]
+    fn what_has_passed_alone_has_not_failed() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let mut report = Report {
+            tally: Tally {
+                passed: 5,
+                failed: 2,
+                skipped: 0,
+            },
+            failures: names(&["a", "b"]),
+            ..Report::default()
+        };
+        report.have_passed_alone(names(&["b"]));
+        assert_eq!(report.tally.to_string(), "6 passed, 1 failed, 0 skipped");
+        assert_eq!(report.failures, ["a"]);
+        assert_eq!(report.passed_alone, ["b"]);
     }
 
     #[test]

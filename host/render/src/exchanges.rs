@@ -2,7 +2,7 @@
 //! frames, workers and data were made into, so all of them decide whether another caller may get
 //! it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub enum Unstorable {
     Incomplete,
     /// It had a message by a socket or a stream of events, which says nothing of whom it is for.
     Message,
-    /// It had a worker whose requests were not seen.
+    /// It had a worker whose requests were not seen, or an answer whose headers were not.
     Unseen,
     /// A response offers to authenticate its connection, or continues an authentication.
     ConnectionAuth,
@@ -39,6 +39,19 @@ pub(super) struct Exchanges {
     /// The workers that there are, and those whose requests are seen.
     workers: HashSet<String>,
     seen_workers: HashSet<String>,
+    /// What the headers of answers say whose requests are not known yet: the browser tells both
+    /// apart, in no order.
+    early: HashMap<String, Early>,
+    /// How many answers of a request came without their headers as they were sent, which the browser
+    /// tells as well. Below zero if those came first.
+    without_headers: HashMap<String, i32>,
+    unstorable: Option<Unstorable>,
+}
+
+/// Headers that came before their request.
+#[derive(Debug, Default)]
+struct Early {
+    n_answers: i32,
     unstorable: Option<Unstorable>,
 }
 
@@ -53,8 +66,13 @@ pub(super) fn fills(kind: &str, in_worker: bool) -> bool {
 impl Exchanges {
     /// A request was sent; a redirect sends it again.
     pub(super) fn sent(&mut self, id: &str, kind: &str, in_worker: bool) {
+        let early = self.early.remove(id);
         if !fills(kind, in_worker) {
             return;
+        }
+        if let Some(early) = early {
+            early.unstorable.into_iter().for_each(|it| self.note(it));
+            self.add_without_headers(id, -early.n_answers);
         }
         if self.filling.len() >= OPEN_MAX {
             self.note(Unstorable::Incomplete);
@@ -63,44 +81,49 @@ impl Exchanges {
         self.filling.insert(id.to_owned());
     }
 
-    /// An answer arrived, a redirect's or the last one.
-    pub(super) fn answered(&mut self, id: &str, status: i64, headers: &Map<String, Value>) {
+    /// An answer arrived, a redirect's or the last one. With `has_more`, its headers as they were
+    /// sent come by themselves.
+    pub(super) fn answered(
+        &mut self,
+        id: &str,
+        status: i64,
+        headers: &Map<String, Value>,
+        has_more: bool,
+    ) {
         if !self.filling.contains(id) {
             return;
         }
         if status >= 400 {
             self.note(Unstorable::Failed);
         }
-        self.headers(id, headers);
+        said_by(headers).into_iter().for_each(|it| self.note(it));
+        self.add_without_headers(id, has_more.into());
     }
 
-    /// The headers of an answer as they came: those that the browser hides from pages, too.
+    /// The headers of an answer as they were sent: those that the browser hides from pages, too.
     pub(super) fn headers(&mut self, id: &str, headers: &Map<String, Value>) {
-        if !self.filling.contains(id) {
-            return;
+        let said = said_by(headers);
+        if self.filling.contains(id) {
+            said.into_iter().for_each(|it| self.note(it));
+            self.add_without_headers(id, -1);
+        } else if self.early.len() < OPEN_MAX {
+            let early = self.early.entry(id.to_owned()).or_default();
+            early.n_answers += 1;
+            early.unstorable = early.unstorable.or(said);
         }
-        for (name, value) in headers {
-            if name.eq_ignore_ascii_case("set-cookie") {
-                self.note(Unstorable::SetsCookie);
-            }
-            let is_challenge = name.eq_ignore_ascii_case("www-authenticate");
-            // The protocol joins repeated headers with line feeds.
-            if is_challenge
-                && let Some(value) = value.as_str()
-                && value
-                    .lines()
-                    .any(|line| authenticates_connection(line.as_bytes()))
-            {
-                self.note(Unstorable::ConnectionAuth);
-            }
-            let is_control =
-                name.eq_ignore_ascii_case("cache-control") || name.eq_ignore_ascii_case("pragma");
-            let varies = name.eq_ignore_ascii_case("vary");
-            let value = value.as_str().unwrap_or_default();
-            if is_control && is_private(value) || varies && names_everything(value) {
-                self.note(Unstorable::Private);
-            }
+    }
+
+    fn add_without_headers(&mut self, id: &str, n_answers: i32) {
+        let n = self.without_headers.entry(id.to_owned()).or_default();
+        *n += n_answers;
+        if *n == 0 {
+            self.without_headers.remove(id);
         }
+    }
+
+    /// Whether the headers of every answer were told.
+    pub(super) fn has_all_headers(&self) -> bool {
+        self.without_headers.values().all(|n| *n <= 0)
     }
 
     /// A request failed without a whole answer. What the page itself took back is not a failure,
@@ -144,13 +167,32 @@ impl Exchanges {
     /// Why the page may not be stored; `None` if nothing that went into it speaks against it.
     pub(super) fn unstorable(&self) -> Option<Unstorable> {
         let mut unseen = self.workers.difference(&self.seen_workers);
-        let unseen = unseen.next().map(|_| Unstorable::Unseen);
-        self.unstorable.or(unseen)
+        let is_unseen = unseen.next().is_some() || !self.has_all_headers();
+        self.unstorable.or(is_unseen.then_some(Unstorable::Unseen))
     }
 
     fn note(&mut self, reason: Unstorable) {
         self.unstorable.get_or_insert(reason);
     }
+}
+
+/// What the headers of an answer say against keeping it.
+fn said_by(headers: &Map<String, Value>) -> Option<Unstorable> {
+    headers.iter().find_map(|(name, value)| {
+        let value = value.as_str().unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "set-cookie" => Some(Unstorable::SetsCookie),
+            // The protocol joins repeated headers with line feeds.
+            "www-authenticate" => {
+                let mut lines = value.lines().map(str::as_bytes);
+                let authenticates = lines.any(authenticates_connection);
+                authenticates.then_some(Unstorable::ConnectionAuth)
+            }
+            "cache-control" | "pragma" => is_private(value).then_some(Unstorable::Private),
+            "vary" => names_everything(value).then_some(Unstorable::Private),
+            _ => None,
+        }
+    })
 }
 
 /// Whether a value of `Vary` has a `*`: what makes the answer differ is not in its request. RFC
@@ -192,12 +234,12 @@ mod tests {
     #[test]
     fn a_page_is_as_storable_as_its_least_storable_part() {
         let fine = headers("Cache-Control", "max-age=0, must-revalidate");
-        assert_eq!(after(|it| it.answered("data", 200, &fine)), None);
-        let failed = after(|it| it.answered("data", 503, &fine));
+        assert_eq!(after(|it| it.answered("data", 200, &fine, false)), None);
+        let failed = after(|it| it.answered("data", 503, &fine, false));
         assert_eq!(failed, Some(Unstorable::Failed));
         let cookie = after(|it| it.headers("data", &headers("Set-Cookie", "a=b")));
         assert_eq!(cookie, Some(Unstorable::SetsCookie));
-        let failed = after(|it| it.answered("import", 404, &fine));
+        let failed = after(|it| it.answered("import", 404, &fine, false));
         assert_eq!(failed, Some(Unstorable::Failed));
         for blocked in [None, Some("other"), Some("integrity")] {
             let failed = after(|it| it.failed("data", false, blocked));
@@ -218,7 +260,7 @@ mod tests {
             let challenge = headers("WWW-Authenticate", value);
             let noted = is_noted.then_some(Unstorable::ConnectionAuth);
             for id in ["document", "data"] {
-                let answered = after(|it| it.answered(id, 200, &challenge));
+                let answered = after(|it| it.answered(id, 200, &challenge, false));
                 assert_eq!(answered, noted, "{id}: {value}");
                 let raw = after(|it| it.headers(id, &challenge));
                 assert_eq!(raw, noted, "{id}: {value}");
@@ -238,10 +280,42 @@ mod tests {
             let vary = headers("Vary", value);
             let noted = is_noted.then_some(Unstorable::Private);
             for id in ["document", "data"] {
-                let answered = after(|it| it.answered(id, 200, &vary));
+                let answered = after(|it| it.answered(id, 200, &vary, false));
                 assert_eq!(answered, noted, "{id}: {value}");
             }
         }
+    }
+
+    #[test]
+    fn headers_may_come_before_and_after_the_rest_and_are_waited_for() {
+        let fine = headers("Cache-Control", "max-age=0");
+        let cookie = headers("Set-Cookie", "a=b");
+        let untold = after(|it| it.answered("data", 200, &fine, true));
+        assert_eq!(untold, Some(Unstorable::Unseen));
+        let told = after(|it| {
+            it.answered("data", 200, &fine, true);
+            it.headers("data", &fine);
+        });
+        assert_eq!(told, None);
+        for kind in ["Fetch", "Image"] {
+            let early = |more: &Map<String, Value>| {
+                after(|it| {
+                    it.headers("early", more);
+                    it.sent("early", kind, false);
+                    it.answered("early", 200, &fine, true);
+                })
+            };
+            assert_eq!(early(&fine), None, "{kind}");
+            let noted = (kind == "Fetch").then_some(Unstorable::SetsCookie);
+            assert_eq!(early(&cookie), noted, "{kind}");
+        }
+        let redirected = after(|it| {
+            it.headers("data", &fine);
+            it.answered("data", 302, &fine, true);
+            it.sent("data", "Fetch", false);
+            it.answered("data", 200, &fine, true);
+        });
+        assert_eq!(redirected, Some(Unstorable::Unseen));
     }
 
     #[test]
@@ -276,9 +350,12 @@ mod tests {
     #[test]
     fn pictures_do_not_count() {
         let cookie = headers("Set-Cookie", "a=b");
-        assert_eq!(after(|it| it.answered("picture", 404, &cookie)), None);
+        assert_eq!(
+            after(|it| it.answered("picture", 404, &cookie, false)),
+            None
+        );
         assert_eq!(after(|it| it.failed("picture", false, None)), None);
-        assert_eq!(after(|it| it.answered("icon", 404, &cookie)), None);
+        assert_eq!(after(|it| it.answered("icon", 404, &cookie, false)), None);
     }
 
     #[test]

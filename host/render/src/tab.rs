@@ -232,6 +232,8 @@ impl Tab<'_> {
             screenshot = Some(taken.png);
         }
         self.look_again().await;
+        let told = self.watch.until(|state| state.exchanges.has_all_headers());
+        let _not_stored_without = tokio::time::timeout(LATE_EVENTS, told).await;
         // Reading the page ends what is in flight.
         let pending = self.watch.state().incomplete();
         let page = self.page(url, document).await?;

@@ -347,7 +347,9 @@ impl Watch {
                     return;
                 };
                 let (status, headers) = (response.status, &response.headers);
-                state.exchanges.answered(&id, status, headers);
+                // Workers do not tell the headers of all their answers.
+                let has_more = fields.has_extra_info == Some(true) && worker.is_none();
+                state.exchanges.answered(&id, status, headers, has_more);
                 state.answer(&id, body_length(headers));
                 if is_shown {
                     state.navigation.respond(Document {
@@ -540,7 +542,8 @@ fn sent(
     let mut redirected = None;
     if let Some(redirect) = fields.redirect_response {
         let (status, headers) = (redirect.status, &redirect.headers);
-        state.exchanges.answered(&id, status, headers);
+        let has_more = fields.redirect_has_extra_info == Some(true) && worker.is_none();
+        state.exchanges.answered(&id, status, headers, has_more);
         redirected = u16::try_from(status).ok();
     }
     state.exchanges.sent(&id, &kind, worker.is_some());
