@@ -28,7 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&folder);
     let mut source = String::new();
     for (name, class) in CLASSES {
-        writeln!(source, "const {name}: CharClass = CharClass(&{:?});", ranges(class)?)?;
+        writeln!(
+            source,
+            "const {name}: CharClass = CharClass(&{:?});",
+            ranges(class)?
+        )?;
     }
     fs::write(folder.join("classes.rs"), source)?;
     write_vocabulary(folder, "cl100k_base", &tiktoken_rs::cl100k_base()?)?;
@@ -40,9 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn ranges(class: &str) -> Result<Vec<(char, char)>, Box<dyn Error>> {
     let parsed = regex_syntax::parse(class)?;
     match parsed.kind() {
-        HirKind::Class(Class::Unicode(class)) => {
-            Ok(class.iter().map(|range| (range.start(), range.end())).collect())
-        }
+        HirKind::Class(Class::Unicode(class)) => Ok(class
+            .iter()
+            .map(|range| (range.start(), range.end()))
+            .collect()),
         _ => Err("not a class of characters".into()),
     }
 }
@@ -59,7 +64,10 @@ fn write_vocabulary(folder: &Path, name: &str, tokenizer: &CoreBPE) -> Result<()
     let shorter: Vec<usize> = (0..=longest + 1)
         .map(|len| tokens.partition_point(|(token, _)| token.len() < len))
         .collect();
-    let bytes: Vec<u8> = tokens.iter().flat_map(|(token, _)| token.iter().copied()).collect();
+    let bytes: Vec<u8> = tokens
+        .iter()
+        .flat_map(|(token, _)| token.iter().copied())
+        .collect();
     let ranks: Vec<u8> = tokens
         .iter()
         .flat_map(|(_, rank)| rank.to_le_bytes().into_iter().take(3))

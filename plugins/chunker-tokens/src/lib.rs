@@ -101,7 +101,8 @@ impl Cut<'_> {
     /// it has more than the size by itself.
     fn cut_part(&mut self, n_tokens: u32, start: usize, end: usize) {
         let part = &self.text[start..end];
-        let starts = starts::piece_starts(part, self.encoding.token_starts(part), n_tokens as usize);
+        let starts =
+            starts::piece_starts(part, self.encoding.token_starts(part), n_tokens as usize);
         let target = NonZeroU32::new(n_tokens).unwrap_or(NonZeroU32::MIN);
         for span in trawl_chunk::pieces_within(part, starts, target, ends::best) {
             let (from, to) = (start + span.start as usize, start + span.end as usize);
@@ -202,7 +203,8 @@ mod tests {
         let prose =
             "The cod was salted, dried and shipped; in 1497 it fed a crew of 18.\n\n".repeat(40);
         let code = "fn main() {\n    let cod = fish(1);\n}\n".repeat(40);
-        for text in [prose, code, "魚と塩。干した鱈を船で運ぶ。👩‍👩‍👧‍👦\n".repeat(40)] {
+        for text in [prose, code, "魚と塩。干した鱈を船で運ぶ。👩‍👩‍👧‍👦\n".repeat(40)]
+        {
             for value in [1, 3, 8, 40, 300] {
                 check_encodings(&text, value);
             }
@@ -216,7 +218,9 @@ mod tests {
         let (_, full) = pieces.split_last().expect("pieces");
         for piece in full {
             assert!(piece.ends_with(". "), "{piece:?}");
-            let n_tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(piece).len();
+            let n_tokens = tiktoken_rs::o200k_base_singleton()
+                .encode_ordinary(piece)
+                .len();
             assert!((36..=50).contains(&n_tokens), "{n_tokens} in {piece:?}");
         }
     }

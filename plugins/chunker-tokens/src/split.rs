@@ -21,7 +21,9 @@ const DIGITS_MAX: usize = 3;
 pub(crate) fn o200k(rest: &str) -> usize {
     let prefix = word_prefix(rest);
     let words: [fn(&str) -> usize; 2] = [capitalized, upper_case];
-    let words = words.into_iter().flat_map(|word| [(word, prefix), (word, 0)]);
+    let words = words
+        .into_iter()
+        .flat_map(|word| [(word, prefix), (word, 0)]);
     let mut lengths = words.map(|(word, prefix)| match word(&rest[prefix..]) {
         0 => 0,
         len => {
@@ -95,9 +97,8 @@ fn white_space(rest: &str, ends_text: bool) -> usize {
 /// The character that may come before the letters of a word.
 fn word_prefix(rest: &str) -> usize {
     let first = rest.chars().next();
-    let is_prefix = |c: &char| {
-        !matches!(c, '\r' | '\n') && !LETTER.contains(*c) && !NUMBER.contains(*c)
-    };
+    let is_prefix =
+        |c: &char| !matches!(c, '\r' | '\n') && !LETTER.contains(*c) && !NUMBER.contains(*c);
     first.filter(is_prefix).map_or(0, char::len_utf8)
 }
 
@@ -129,7 +130,15 @@ fn contraction(rest: &str) -> usize {
         return 0;
     }
     // `ſ` is a small s.
-    let mut next = || chars.next().map(|c| if c == 'ſ' { 's' } else { c.to_ascii_lowercase() });
+    let mut next = || {
+        chars.next().map(|c| {
+            if c == 'ſ' {
+                's'
+            } else {
+                c.to_ascii_lowercase()
+            }
+        })
+    };
     let first = next();
     match (first, next()) {
         (Some('s'), _) if rest[1..].starts_with('ſ') => 1 + 'ſ'.len_utf8(),

@@ -111,9 +111,7 @@ fn remove_of_connection(headers: &mut HeaderMap) {
     let values = headers.get_all(header::CONNECTION).into_iter();
     let texts = values.filter_map(|value| value.to_str().ok());
     let names = texts.flat_map(|text| text.split(','));
-    let named: Vec<HeaderName> = names
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
+    let named: Vec<HeaderName> = names.filter_map(|name| name.trim().parse().ok()).collect();
     for name in named.into_iter().chain(OF_CONNECTION) {
         headers.remove(name);
     }
