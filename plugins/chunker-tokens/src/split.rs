@@ -150,5 +150,5 @@ fn contraction(rest: &str) -> usize {
 
 /// Length of the characters at the start of a text that are like this.
 fn run(text: &str, is_like: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !is_like(c)).unwrap_or(text.len())
+    text.find(|c: char| !is_like(c)).unwrap_or(text.len())
 }

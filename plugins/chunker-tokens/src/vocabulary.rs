@@ -33,7 +33,7 @@ impl Encoding {
             at += part_len(rest);
             Some((start, &text.as_bytes()[start..at]))
         });
-        parts.flat_map(|(start, part)| {
+        parts.flat_map(move |(start, part)| {
             let starts = vocabulary.token_starts(part);
             starts.into_iter().map(move |at| start + at)
         })
