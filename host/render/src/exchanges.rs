@@ -42,8 +42,8 @@ pub(super) struct Exchanges {
     /// What the headers of answers say whose requests are not known yet: the browser tells both
     /// apart, in no order.
     early: HashMap<String, Early>,
-    /// How many answers of a request came without their headers as they were sent, which the browser
-    /// tells as well. Below zero if those came first.
+    /// How many answers of a request came without their headers as they were sent, which the
+    /// browser tells as well. Below zero if those came first.
     without_headers: HashMap<String, i32>,
     unstorable: Option<Unstorable>,
 }
