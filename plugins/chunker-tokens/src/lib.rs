@@ -1,9 +1,9 @@
 //! The `tokens` chunker: pieces of at most a number of tokens of a language model.
 //!
-//! Tokens are those of a model's vocabulary. With the option `encoding` they are those of a published
-//! tokenizer, which the module `vocabulary` has; without it their number is an estimate, which the
-//! module `estimate` describes. A piece ends at the best boundary in its last quarter, as a piece of
-//! the `characters` chunker does. Decisions D31 and D32.
+//! Tokens are those of a model's vocabulary. With the option `encoding` they are those of a
+//! published tokenizer, which the module `vocabulary` has; without it their number is an estimate,
+//! which the module `estimate` describes. A piece ends at the best boundary in its last quarter, as
+//! a piece of the `characters` chunker does. Decisions D31 and D32.
 
 #[path = "../../chunker-characters/src/ends.rs"]
 mod ends;
@@ -90,8 +90,8 @@ const MARGIN: u32 = 2;
 struct Cut<'t> {
     text: &'t str,
     encoding: Encoding,
-    /// Maximum number of tokens in a piece by itself. Only one character that a reader sees may have
-    /// more.
+    /// Maximum number of tokens in a piece by itself. Only one character that a reader sees may
+    /// have more.
     size: usize,
     pieces: Vec<Span>,
 }

@@ -5,8 +5,8 @@ use std::iter::Peekable;
 use crate::graphemes::Graphemes;
 
 /// Offsets at which a piece may start, one for each token, from the starts of the tokens: a token
-/// that begins within a character that a reader sees counts where the character begins, and one that
-/// begins with a blank counts behind it, so that the blank ends the piece before. No more than
+/// that begins within a character that a reader sees counts where the character begins, and one
+/// that begins with a blank counts behind it, so that the blank ends the piece before. No more than
 /// `most` are at one offset, so a piece of so many tokens has at least one character.
 pub(crate) fn piece_starts<'t>(
     text: &'t str,
