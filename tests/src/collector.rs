@@ -120,7 +120,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
             }
         };
         let answer = ExportTraceServiceResponse::default().encode_to_vec();
-        http_server::write(&mut stream, status, &[kind.clone()], &answer).await?;
+        http_server::write(&mut stream, status, std::slice::from_ref(&kind), &answer).await?;
     }
 }
 
