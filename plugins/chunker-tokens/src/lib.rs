@@ -17,6 +17,7 @@ mod vocabulary;
 use std::num::NonZeroU32;
 
 use estimate::Starts;
+use graphemes::Graphemes;
 use serde::Deserialize;
 use trawl_sdk::{Chunker, Failure, Info, Span};
 use vocabulary::Encoding;
@@ -107,13 +108,32 @@ impl Cut<'_> {
         for span in trawl_chunk::pieces_within(part, starts, target, ends::best) {
             let (from, to) = (start + span.start as usize, start + span.end as usize);
             let found = self.encoding.token_starts(&self.text[from..to]).count();
-            if found <= self.size || n_tokens <= 1 {
+            if found <= self.size {
                 self.pieces.push(Span::from(from..to));
-            } else {
+            } else if n_tokens > 1 {
                 let half = found.div_ceil(2).min(n_tokens as usize - 1);
                 self.cut_part(half as u32, from, to);
+            } else {
+                self.cut_token(from, to);
             }
         }
+    }
+
+    /// Cuts a token that is several by itself: into a word and the white space behind it, otherwise
+    /// into the characters that a reader sees.
+    fn cut_token(&mut self, start: usize, end: usize) {
+        let part = &self.text[start..end];
+        let word = part.trim_end().len();
+        if (1..part.len()).contains(&word) {
+            self.cut_part(1, start, start + word);
+            self.cut_part(1, start + word, end);
+            return;
+        }
+        let starts: Vec<usize> = Graphemes::of(part).map(|at| start + at).collect();
+        let ends = starts.iter().copied().skip(1).chain([end]);
+        let characters = starts.iter().zip(ends);
+        self.pieces
+            .extend(characters.map(|(start, end)| Span::from(*start..end)));
     }
 }
 
