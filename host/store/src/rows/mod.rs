@@ -99,14 +99,14 @@ mod tests {
     async fn a_column_of_another_type_is_unreadable() {
         let connection = SqliteConnection::connect("sqlite::memory:").await;
         let mut connection = connection.expect("a database");
-        let row = sqlx::query("SELECT 70000 AS n, 'a' AS name, NULL AS nothing, x'0102' AS bytes")
+        let row = sqlx::query("SELECT 70000 AS n, 'a' AS name, NULL AS absent, x'0102' AS bytes")
             .fetch_one(&mut connection)
             .await
             .expect("a row");
         assert_eq!(number::<u32>(&row, "n").expect("a number"), 70_000);
         assert_eq!(column::<&str>(&row, "name").expect("a text"), "a");
-        let nothing = column::<Option<i64>>(&row, "nothing");
-        assert_eq!(nothing.expect("no number"), None);
+        let absent = column::<Option<i64>>(&row, "absent");
+        assert_eq!(absent.expect("no number"), None);
         assert_eq!(bytes_column::<2>(&row, "bytes").expect("bytes"), [1, 2]);
         for (unreadable, name) in [
             (number::<u16>(&row, "n").map(drop), "n"),

@@ -199,7 +199,7 @@ fn many_and_nested_parts_are_read_to_their_end() {
     ] {
         for html in [
             piece.repeat(400),
-            format!("{piece}</div></p></h1>").repeat(20_000),
+            format!("{piece}</time></figure></span></h1></p></div>").repeat(20_000),
         ] {
             let page = testkit::page(&format!("<title>Flood</title>{html}text"));
             let mask = page.keep::<Readability>(json!({"only": "body", "include": ["share"]}));

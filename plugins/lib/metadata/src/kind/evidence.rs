@@ -299,8 +299,19 @@ impl Evidence {
             n_texts: 0.0,
         };
         let mut has_og_type = false;
+        // The first node behind a template, which is never shown.
+        let mut shown_from = 0;
         for element in document.elements() {
+            let at = element.node().index();
+            if at < shown_from {
+                continue;
+            }
             match element.tag() {
+                Tag::Template => {
+                    let last = element.node().descendants().last();
+                    shown_from = last.map_or(at, |last| last.index()) + 1;
+                    continue;
+                }
                 Tag::Meta => evidence.read_meta(element, &mut has_og_type),
                 Tag::Script => evidence.read_script(element),
                 tag => evidence.read_tag(tag),
@@ -486,7 +497,8 @@ mod tests {
 
     #[test]
     fn elements_are_counted_in_their_place() {
-        let html = "<div class=comments><p>a<p>b<a href=/>c</a></div>";
+        let html = "<div class=comments><p>a<p>b<a href=/>c</a></div>\
+            <template class=comments><p class=comments>d<template></template></template>";
         let page = testkit::page(html).url("https://a.example/2024/05-x.y/a-b_1");
         let evidence = Evidence::of(&page.document());
         let of_tag = |tag: Tag| {
