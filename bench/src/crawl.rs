@@ -4,12 +4,9 @@
 //! - `--whole`: one crawl of the entire tree, with the rate of each tenth.
 //! - `--repeat N`: N crawls of the entire tree on one server, with its memory after each.
 
-use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use clap::ValueEnum;
 
 use crate::corpus;
@@ -199,29 +196,11 @@ fn crawl(
         body["cache"] = false.into();
     }
     let started = Instant::now();
-    let mut curl = Command::new("curl")
-        .args([
-            "-sSN",
-            "--fail-with-body",
-            "-H",
-            "Content-Type: application/jsonl",
-        ])
-        .args(["-H", &format!("Authorization: Bearer {}", trawl.key)])
-        .args(["--data-binary", &body.to_string()])
-        .arg(format!("{}/crawl", trawl.base))
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot run `curl`")?;
-    let stream = curl.stdout.take().context("stdout is piped")?;
-    let mut stream = BufReader::with_capacity(1 << 16, stream);
-    let (mut line, mut times, mut n_failed) = (String::new(), Vec::new(), 0);
-    while stream.read_line(&mut line)? > 0 {
+    let (mut times, mut n_failed) = (Vec::new(), 0);
+    let total = trawl.crawl(&body, |entry| {
         times.push(started.elapsed());
-        n_failed += usize::from(!is_ok(&line));
-        line.clear();
-    }
-    let total = started.elapsed();
-    anyhow::ensure!(curl.wait()?.success(), "the server refused the crawl");
+        n_failed += usize::from(!is_ok(entry));
+    })?;
     Ok(Crawled {
         times,
         n_failed,

@@ -5,10 +5,8 @@
 //! The site has 3,000 pages of the toolchain's documentation and one index of links to them. All
 //! links of its pages lead to the index, so that every program fetches the same pages.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::process::{Child, Command};
 
 use anyhow::{Context, ensure};
 use serde_json::json;
@@ -142,25 +140,12 @@ fn crawled_by_trawl(base: &str, format: &str) -> anyhow::Result<f64> {
         "url": format!("{base}/index.html"), "request": "http", "return_format": format,
         "limit": 0, "depth": 2, "respect_robots": true, "cache": false,
     });
-    let started = Instant::now();
-    let mut curl = Command::new("curl")
-        .args(["-sSN", "--fail-with-body"])
-        .args(["-H", "Content-Type: application/jsonl"])
-        .args(["-H", &format!("Authorization: Bearer {}", trawl.key)])
-        .args(["--data-binary", &body.to_string()])
-        .arg(format!("{}/crawl", trawl.base))
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot run `curl`")?;
-    let entries = BufReader::with_capacity(1 << 16, curl.stdout.take().context("no output")?);
     let mut n_pages = 0;
-    for entry in entries.split(b'\n') {
-        n_pages += usize::from(!entry?.is_empty());
-    }
-    let seconds = started.elapsed().as_secs_f64();
-    ensure!(curl.wait()?.success(), "the server refused the crawl");
+    let took = trawl.crawl(&body, |entry| {
+        n_pages += usize::from(!entry.trim().is_empty());
+    })?;
     check_pages("Trawl", n_pages)?;
-    Ok(n_pages as f64 / seconds)
+    Ok(n_pages as f64 / took.as_secs_f64())
 }
 
 /// Pages per second of a crawl by the other crate.

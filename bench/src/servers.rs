@@ -1,12 +1,14 @@
 //! Servers under test: nginx with static pages, and Trawl started as an operator starts it.
 
+use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::process::{Resource, getrlimit};
+use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use trawl_tests::{ServerProcess, World};
 
@@ -122,6 +124,34 @@ impl Trawl {
             .context("cannot run `curl`")?;
         anyhow::ensure!(output.status.success(), "`GET {path}` failed");
         Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Begins a crawl and calls `each` with every entry as it arrives. The time until the last one.
+    pub(crate) fn crawl(
+        &self,
+        body: &Value,
+        mut each: impl FnMut(&str),
+    ) -> anyhow::Result<Duration> {
+        let started = Instant::now();
+        let mut curl = Command::new("curl")
+            .args(["-sSN", "--fail-with-body"])
+            .args(["-H", "Content-Type: application/jsonl"])
+            .args(["-H", &format!("Authorization: Bearer {}", self.key)])
+            .args(["--data-binary", &body.to_string()])
+            .arg(format!("{}/crawl", self.base))
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot run `curl`")?;
+        let entries = curl.stdout.take().context("stdout is piped")?;
+        let mut entries = BufReader::with_capacity(1 << 16, entries);
+        let mut entry = String::new();
+        while entries.read_line(&mut entry)? > 0 {
+            each(&entry);
+            entry.clear();
+        }
+        let took = started.elapsed();
+        anyhow::ensure!(curl.wait()?.success(), "the server refused the crawl");
+        Ok(took)
     }
 
     /// CPU time of all threads since the process started.

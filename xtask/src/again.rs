@@ -39,7 +39,8 @@ impl Failed {
         command
             .current_dir(&self.folder)
             .args(["--exact", &self.name, "--test-threads", "1"])
-            .stdin(Stdio::null());
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit());
         let output = command
             .output()
             .with_context(|| format!("cannot start the test {}", self.title))?;

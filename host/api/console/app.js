@@ -13,9 +13,9 @@ const first = Object.keys(pages)[0];
 let leave;
 
 /**
- * Keeps the keys of the address and takes them out of it, also out of the tab's history. A link of
- * somebody else must not put its key in the place of the tab's unseen: what is done from then on
- * would be that account's to read.
+ * Keeps the keys of the address and takes them out of it, also out of the tab's history. A link must
+ * not replace the tab's key without a question: the account of its key could read all requests that
+ * follow.
  */
 function signIn() {
   const hash = location.hash.slice(1);

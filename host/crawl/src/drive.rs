@@ -229,12 +229,8 @@ fn read_sitemaps(run: &CrawlRun, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
                     continue;
                 }
                 let screened = screen.sitemap(&urls).await;
-                let turn = turns.take(&owner).await;
                 let frontier = Arc::clone(&frontier);
-                let added = tokio::task::spawn_blocking(move || {
-                    let _turn = turn;
-                    add(&frontier, &urls, screened);
-                });
+                let added = turns.run(&owner, move || add(&frontier, &urls, screened));
                 if added.await.is_err() {
                     // The log of the panic itself says where.
                     tracing::error!("URLs of a sitemap could not be added");

@@ -9,4 +9,4 @@ pub mod signatures;
 pub mod sitemap;
 mod turns;
 
-pub use turns::{CpuTurn, CpuTurns};
+pub use turns::CpuTurns;

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use tokio::task::{JoinError, spawn_blocking};
+
 use trawl_model::fair::{FairPermit, FairSemaphore};
 
 /// The turns of this process. Half of the cores decode or parse at a time, which leaves the rest to
@@ -24,7 +26,7 @@ pub struct CpuTurns {
 
 /// A turn, until it is dropped.
 #[derive(Debug)]
-pub struct CpuTurn {
+pub(crate) struct CpuTurn {
     _of_all: FairPermit,
     _of_account: FairPermit,
 }
@@ -42,13 +44,59 @@ impl CpuTurns {
         TURNS.clone()
     }
 
-    /// Waits for a turn of this account. Cancel-safe.
-    pub async fn take(&self, account: &str) -> CpuTurn {
+    /// Runs work in a turn of this account, on a thread that may block.
+    ///
+    /// # Errors
+    /// The work panicked.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        account: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let turn = self.take(account).await;
+        let working = spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        });
+        working.await
+    }
+
+    /// Waits for a turn of this account. Cancel-safe. It must be polled until it has ended: a turn
+    /// that is granted to a call that waits for something else is missing to all others.
+    pub(crate) async fn take(&self, account: &str) -> CpuTurn {
         let of_account = self.of_account.acquire(account).await;
         let of_all = self.of_all.acquire(account).await;
         CpuTurn {
             _of_all: of_all,
             _of_account: of_account,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_work_runs_at_once_than_there_are_turns() {
+        let turns = CpuTurns::new(1);
+        let running = Arc::new(AtomicUsize::new(0));
+        let work = ["a", "b", "a", "b"].map(|account| {
+            let running = Arc::clone(&running);
+            turns.run(account, move || {
+                let others = running.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(2));
+                running.fetch_sub(1, Ordering::SeqCst);
+                others
+            })
+        });
+        for others in join_all(work).await {
+            assert_eq!(others.expect("it does not panic"), 0);
         }
     }
 }

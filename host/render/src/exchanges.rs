@@ -121,7 +121,7 @@ impl Exchanges {
         }
     }
 
-    /// Whether the headers of every answer were told.
+    /// Whether the headers of every answer are known.
     pub(super) fn has_all_headers(&self) -> bool {
         self.without_headers.values().all(|n| *n <= 0)
     }

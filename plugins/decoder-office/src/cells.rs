@@ -123,28 +123,19 @@ impl Sheet {
             let merge = self.merged.iter().find(|[first, last]| {
                 (first.0..=last.0).contains(&row) && (first.1..=last.1).contains(column)
             });
-            let mut spans: Vec<(&str, String)> = Vec::new();
+            let (mut n_rows, mut n_columns) = (1, 1);
             if let Some([first, last]) = merge {
                 let has = |column: &&u32| (first.1..=last.1).contains(*column);
                 // Only what is shown counts.
-                let n_columns = columns.iter().filter(has).count();
-                let n_rows = self.rows.range(first.0..=last.0).count();
+                n_columns = columns.iter().filter(has).count();
+                n_rows = self.rows.range(first.0..=last.0).count();
                 let first_row = self.rows.range(first.0..).next().map(|(row, _)| *row);
                 let is_first = first_row == Some(row) && columns.iter().find(has) == Some(column);
                 if !is_first {
                     continue;
                 }
-                for (name, count) in [("rowspan", n_rows), ("colspan", n_columns)] {
-                    if count > 1 {
-                        spans.push((name, count.to_string()));
-                    }
-                }
             }
-            let spans: Vec<(&str, &str)> = spans
-                .iter()
-                .map(|(name, it)| (*name, it.as_str()))
-                .collect();
-            html.open_with(name, &spans);
+            html.open_cell(name, n_rows, n_columns);
             if let Some(value) = values.get(column) {
                 html.link(value.link.as_deref(), &value.text);
             }

@@ -12,23 +12,17 @@ pub(crate) struct Comment {
     pub(crate) paragraphs: Vec<Inline>,
 }
 
-/// Writes them, an article each; nothing if there are none.
+/// Writes them, if there are any.
 pub(crate) fn write(html: &mut Html, comments: &[Comment]) {
-    if comments.is_empty() {
-        return;
-    }
-    html.open_with("section", &[("class", "comments")]);
-    for comment in comments {
-        html.open("article");
-        if !comment.author.is_empty() {
-            html.element("h4", &comment.author);
-        }
-        for paragraph in comment.paragraphs.iter().filter(|it| !it.is_blank()) {
-            html.open("p");
-            paragraph.write(html, false);
-            html.close();
-        }
-        html.close();
-    }
-    html.close();
+    html.comments(
+        comments,
+        |comment| &comment.author,
+        |html, comment| {
+            for paragraph in comment.paragraphs.iter().filter(|it| !it.is_blank()) {
+                html.open("p");
+                paragraph.write(html, false);
+                html.close();
+            }
+        },
+    );
 }

@@ -61,14 +61,7 @@ pub(crate) fn write(
             }
             let below = (index + 1..).take_while(|row| is_continued(*row, *column) == Some(true));
             let (n_rows, n_columns) = (1 + below.count(), cell.n_columns.clamp(1, COLUMNS_MAX));
-            let spans = [("rowspan", n_rows), ("colspan", n_columns)];
-            let spans = spans.map(|(name, count)| (name, count, count.to_string()));
-            let spans: Vec<(&str, &str)> = spans
-                .iter()
-                .filter(|(_, count, _)| *count > 1)
-                .map(|(name, _, text)| (*name, text.as_str()))
-                .collect();
-            html.open_with(name, &spans);
+            html.open_cell(name, n_rows, n_columns);
             write_cell(html, cell.element)?;
             html.close();
         }

@@ -167,15 +167,7 @@ fn table(html: &mut Html, table: &Table, notes: &Notes<'_>) {
 }
 
 fn write_cell(html: &mut Html, cell: &Cell, name: &'static str, notes: &Notes<'_>) {
-    let (columns, rows) = (cell.n_columns.to_string(), cell.n_rows.to_string());
-    let mut attributes = Vec::new();
-    if cell.n_columns > 1 {
-        attributes.push(("colspan", columns.as_str()));
-    }
-    if cell.n_rows > 1 {
-        attributes.push(("rowspan", rows.as_str()));
-    }
-    html.open_with(name, &attributes);
+    html.open_cell(name, cell.n_rows, cell.n_columns);
     for (number, line) in cell.lines.iter().enumerate() {
         if number > 0 {
             html.text(" ");

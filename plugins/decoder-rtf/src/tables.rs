@@ -34,14 +34,7 @@ pub(crate) fn write(
     for row in &placed {
         html.open("tr");
         for cell in row.iter().filter(|cell| !cell.is_below) {
-            let spans = [("rowspan", cell.n_rows), ("colspan", cell.n_columns)];
-            let spans = spans.map(|(name, count)| (name, count, count.to_string()));
-            let spans: Vec<(&str, &str)> = spans
-                .iter()
-                .filter(|(_, count, _)| *count > 1)
-                .map(|(name, _, text)| (*name, text.as_str()))
-                .collect();
-            html.open_with("td", &spans);
+            html.open_cell("td", cell.n_rows, cell.n_columns);
             write_cell(html, cell.cell);
             html.close();
         }

@@ -76,22 +76,17 @@ pub(crate) fn notes(html: &mut Html, notes: &[Vec<Run>]) {
     html.close().close();
 }
 
-/// Writes the comments, an article each, if there are any.
+/// Writes the comments, if there are any.
 pub(crate) fn comments(html: &mut Html, comments: &[Comment]) {
-    if comments.is_empty() {
-        return;
-    }
-    html.open_with("section", &[("class", "comments")]);
-    for comment in comments {
-        html.open("article");
-        if !comment.author.is_empty() {
-            html.element("h4", &comment.author);
-        }
-        html.open("p");
-        runs(html, &comment.runs);
-        html.close().close();
-    }
-    html.close();
+    html.comments(
+        comments,
+        |comment| &comment.author,
+        |html, comment| {
+            html.open("p");
+            runs(html, &comment.runs);
+            html.close();
+        },
+    );
 }
 
 fn cell(html: &mut Html, cell: &Cell) {

@@ -89,6 +89,42 @@ impl Html {
         self.open(name).link(url, text).close()
     }
 
+    /// Opens a cell of a table, `td` or `th`, that covers so many rows and columns.
+    pub fn open_cell(&mut self, name: &'static str, n_rows: usize, n_columns: usize) -> &mut Self {
+        let spans = [("rowspan", n_rows), ("colspan", n_columns)];
+        let spans = spans.map(|(name, count)| (name, count, count.to_string()));
+        let spans: Vec<(&str, &str)> = spans
+            .iter()
+            .filter(|(_, count, _)| *count > 1)
+            .map(|(name, _, text)| (*name, text.as_str()))
+            .collect();
+        self.open_with(name, &spans)
+    }
+
+    /// Writes a section of comments, an article each with its author, if there are any. `author` is
+    /// empty if the document does not say; `write` writes the text.
+    pub fn comments<C>(
+        &mut self,
+        comments: &[C],
+        author: impl Fn(&C) -> &str,
+        write: impl Fn(&mut Self, &C),
+    ) {
+        if comments.is_empty() {
+            return;
+        }
+        self.open_with("section", &[("class", "comments")]);
+        for comment in comments {
+            self.open("article");
+            let author = author(comment);
+            if !author.is_empty() {
+                self.element("h4", author);
+            }
+            write(self, comment);
+            self.close();
+        }
+        self.close();
+    }
+
     /// Writes text that keeps its line breaks, as code of this language if there is one.
     pub fn code(&mut self, text: &str, language: Option<&str>) -> &mut Self {
         self.open("pre");

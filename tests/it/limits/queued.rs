@@ -26,12 +26,12 @@ async fn start(server: &ServerProcess, url: &str, more: Value) -> String {
     answer.json()["id"].as_str().expect("an id").to_owned()
 }
 
-/// Starts as many crawls as run at once, of pages that take ten seconds, and waits until they run.
-/// A cancelled crawl would wait for its page, so they end by themselves.
+/// Starts as many crawls as run at once, of pages that take twenty seconds, and waits until they
+/// run. A cancelled crawl would wait for its page, so they end by themselves.
 async fn occupy(server: &ServerProcess, site: &FakeSite) -> Vec<String> {
     let mut ids = Vec::new();
     for n in 0..RUNNING {
-        let url = site.url(&format!("/slow/10000?{n}"));
+        let url = site.url(&format!("/slow/20000?{n}"));
         ids.push(start(server, &url, json!({})).await);
     }
     let until = Instant::now() + PATIENCE;

@@ -14,8 +14,8 @@ export const tooLong = (html) => (html.length <= FRAME_MAX ? null
 
 /**
  * The frame of a page. It is as hostile as the page: see `frame/frame.js`, which also says what
- * `first()`, the message that shows the page, and others may be. `onmessage(data)` is told what the
- * frame says, `onload()` that the page has to be told everything anew.
+ * `first()`, the message that shows the page, and others may be. `onmessage(data)` receives the
+ * frame's messages, `onload()` is called when the page has lost all that was sent to it.
  *
  * Returns `{element, post(message)}`.
  */
@@ -71,7 +71,7 @@ export function pageView(context, request, page, html) {
   const state = { html };
   const { element, post } = frame(() => state);
   const wrong = h("p", { class: "bad", role: "alert" });
-  /** Draws what a box stands for, or no longer: `make()` returns what the frame is told and a sentence. */
+  /** Draws what a box stands for, or removes it: `make()` returns a message for the frame and a sentence. */
   const drawer = (label, name, make) => {
     const said = h("small", { role: "status" });
     const { input, element: box } = tick({ label, onchange: async () => {

@@ -42,6 +42,6 @@
       if (first !== undefined) Element.prototype.scrollIntoView.call(first, { block: "nearest" });
     }
   });
-  // What it was told before it was there.
+  // Asks for the messages that were sent before it was loaded.
   parent.postMessage({ isReady: true }, "*");
 })();

@@ -8,13 +8,12 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
 use trawl_billing::AccountId;
@@ -182,8 +181,10 @@ impl SiteMap {
             }
             sitemaps.read(starts, pace, &memory, sender).await.is_cut
         };
-        let reading = traced(self.trace, reading);
-        let mut reading = pin!(on_behalf_of(&owner, reading));
+        // A task of its own: it would not go on while a batch is added, and may have the turn that
+        // the batch waits for.
+        let reading = tokio::spawn(on_behalf_of(&owner, traced(self.trace, reading)));
+        let mut reading = AbortOnDropHandle::new(reading);
         let mut is_read = false;
         while !self.urls.is_full() {
             tokio::select! {
@@ -193,7 +194,7 @@ impl SiteMap {
                 },
                 is_cut = &mut reading, if !is_read => {
                     is_read = true;
-                    self.urls.is_cut |= is_cut;
+                    self.urls.is_cut |= is_cut.unwrap_or(true);
                 }
                 () = sleep_until(until) => {
                     self.urls.is_cut = true;
@@ -206,9 +207,9 @@ impl SiteMap {
 
     /// Adds the pages of a sitemap, on a thread that may block.
     async fn with_batch(mut self, batch: SitemapBatch) -> Self {
-        let turn = CpuTurns::of_process().take(self.memory.account()).await;
-        let adding = spawn_blocking(move || {
-            let _turn = turn;
+        let account = self.memory.account().to_owned();
+        let turns = CpuTurns::of_process();
+        let adding = turns.run(&account, move || {
             self.add_batch(batch);
             self
         });

@@ -130,7 +130,8 @@ impl Counts {
                 .sum();
             weights[*term] * frequency / (frequency + K1)
         };
-        self.hits.iter().map(of_term).sum()
+        // Without hits the sum of floats would be minus zero.
+        self.hits.iter().map(of_term).sum::<f32>() + 0.0
     }
 }
 
@@ -163,7 +164,9 @@ mod tests {
         }
         let scores = index.scores();
         assert!(
-            scores.iter().all(|score| (0.0..1.0).contains(score)),
+            scores
+                .iter()
+                .all(|score| (0.0..1.0).contains(score) && score.is_sign_positive()),
             "{scores:?}"
         );
         let mut order: Vec<usize> = (0..texts.len()).filter(|n| scores[*n] > 0.0).collect();

@@ -132,6 +132,22 @@ async fn links_and_sitemaps_are_listed_once_with_what_both_know() {
     assert_eq!(end.get("url"), None);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn maps_that_are_made_at_once_do_not_wait_for_each_other() {
+    let file = sitemap((0..3_000).map(|n| format!("/p{n}")));
+    let maps = (0..8).map(|_| {
+        let files = [("/sitemap.xml", file.clone())];
+        let map = site_map(&json!({"url": "a.example", "limit": 5_000}), &files);
+        tokio::spawn(map.read_sitemaps())
+    });
+    let maps: Vec<_> = maps.collect();
+    for map in maps {
+        let map = tokio::time::timeout(Duration::from_secs(60), map).await;
+        let (entries, _) = listed(map.expect("it ends").expect("a map"));
+        assert_eq!(entries.len(), 3_000);
+    }
+}
+
 #[tokio::test]
 async fn a_query_orders_and_words_and_patterns_choose() {
     let paths = [

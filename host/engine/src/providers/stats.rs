@@ -124,7 +124,7 @@ impl OfferedProvider {
 }
 
 /// Conversations of one kind.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RouteStatus {
     /// Conversations, whatever came of them.
     pub calls: u64,
@@ -192,7 +192,7 @@ impl ProviderStats {
         let (info, said) = (plugin.info(), plugin.description());
         let of = |payment| {
             let counts = self.lock().get(&(info.name.clone(), payment)).cloned();
-            counts.map_or_else(RouteStatus::default, |counts| counts.status(payment))
+            counts.unwrap_or_default().status(payment)
         };
         ProviderStatus {
             name: info.name.clone(),
@@ -283,4 +283,16 @@ fn outcome_labels(
 ) -> [(&'static str, String); 3] {
     let [provider, key] = labels.clone();
     [provider, key, ("outcome", outcome.to_owned())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_that_was_never_used_has_cost_nothing() {
+        let status = Counts::default().status(Payment::Pooled);
+        let amounts = [status.vendor_cost, status.billed, status.margin];
+        assert_eq!(amounts, ["0", "0", "0"]);
+    }
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc::Sender;
-use tokio::task::spawn_blocking;
 use url::Url;
 
 use trawl_model::memory::MemoryShare;
@@ -240,13 +239,10 @@ async fn step_on_a_thread(
     file: File,
     base: &Url,
 ) -> Option<(File, Vec<SitemapPage>, Vec<Url>)> {
-    let turn = CpuTurns::of_process().take(account.account()).await;
     let base = base.clone();
-    let stepping = spawn_blocking(move || {
-        let _turn = turn;
-        step(file, &base)
-    });
-    stepping.await.ok().flatten()
+    let turns = CpuTurns::of_process();
+    let stepped = turns.run(account.account(), move || step(file, &base));
+    stepped.await.ok().flatten()
 }
 
 /// The next pages and sitemaps that a file names, as absolute URLs, and the rest of the file.
