@@ -111,12 +111,15 @@ async fn brave_is_asked_with_the_operators_key_and_charged() {
 
 /// What a search by each scraping service that searches costs in nanodollars, 20 % included, and
 /// the parameters that have no effect.
-const BY_PROVIDERS: [(&str, i64, &str); 7] = [
+const BY_PROVIDERS: [(&str, i64, &str); 10] = [
     ("zyte", 1_524_000, "location, tbs"),
     ("scrapingbee", 2_352_000, "location"),
     ("scraperapi", 14_700_000, "location"),
     ("scrapedo", 1_392_000, ""),
+    ("zenrows", 8_400_000, "location"),
     ("brightdata", 1_800_000, "location"),
+    ("apify", 5_400_000, "location"),
+    ("browserless", 1_500_000, ""),
     ("oxylabs", 1_380_000, ""),
     ("decodo", 1_200_000, ""),
 ];
@@ -133,7 +136,10 @@ fn credentials(service: &str) -> Vec<(&'static str, String)> {
         "scrapingbee" => one("PROVIDER2_API_KEY"),
         "scraperapi" => one("PROVIDER3_API_KEY"),
         "scrapedo" => one("PROVIDER5_TOKEN"),
+        "zenrows" => one("PROVIDER6_API_KEY"),
         "brightdata" => one("PROVIDER7_API_TOKEN"),
+        "apify" => one("PROVIDER8_TOKEN"),
+        "browserless" => one("PROVIDER9_TOKEN"),
         "oxylabs" => pair("PROVIDER10_USERNAME", "PROVIDER10_PASSWORD"),
         _ => pair("PROVIDER11_USERNAME", "PROVIDER11_PASSWORD"),
     }

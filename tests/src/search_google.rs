@@ -1,5 +1,6 @@
-//! Fake services that search Google. Each refuses what its documentation does not have: another
-//! form of request, unknown parameters, and values out of their range.
+//! Fake scraping services that search, nearly all of them with Google. Each refuses what its
+//! documentation does not have: another form of request, unknown parameters, and values out of
+//! their range.
 
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ struct Service {
     path: &'static str,
     key: Key,
     /// The parameters that it has: in the query of a GET request with [`Key::Query`], otherwise in
-    /// the JSON object of a POST request.
+    /// the JSON object of a POST request. One of the query of a POST request begins with `?`.
     parameters: &'static [(&'static str, Check)],
     /// Those among them that it needs.
     needs: &'static [&'static str],
@@ -37,7 +38,7 @@ enum Key {
     BasicPair,
 }
 
-static SERVICES: [Service; 7] = [
+static SERVICES: [Service; 10] = [
     Service {
         name: "zyte",
         path: "/v1/search",
@@ -108,17 +109,70 @@ static SERVICES: [Service; 7] = [
         headers: &[("scrape.do-request-cost", "10")],
     },
     Service {
+        name: "zenrows",
+        path: "/v1/targets/google/search",
+        key: Key::Query("apikey"),
+        parameters: &[("url", is_page_url), ("country", is_country)],
+        needs: &["url"],
+        reply: scraperapi,
+        headers: &[("x-request-credits", "25")],
+    },
+    Service {
         name: "brightdata",
         path: "/request",
         key: Key::Bearer,
         parameters: &[
             ("zone", |value| value == "serp_api1"),
-            ("url", is_results_url),
+            ("url", is_json_url),
             ("format", |value| value == "raw"),
         ],
         needs: &["zone", "url", "format"],
         reply: brightdata,
         headers: &[("x-brd-status-code", "200")],
+    },
+    Service {
+        name: "apify",
+        path: "/v2/actors/apify~google-search-scraper/run-sync-get-dataset-items",
+        key: Key::Bearer,
+        parameters: &[
+            ("?timeout", |value| {
+                number(value).is_some_and(|n| (1..=300).contains(&n))
+            }),
+            ("queries", is_line),
+            ("maxPagesPerQuery", |value| {
+                value.as_u64().is_some_and(|n| n > 0)
+            }),
+            ("countryCode", is_country),
+            ("languageCode", is_language),
+            ("quickDateRange", |value| {
+                matches!(value.as_str(), Some("h1" | "d1" | "w1" | "m1" | "y1"))
+            }),
+        ],
+        needs: &["queries"],
+        reply: apify,
+        headers: &[],
+    },
+    Service {
+        name: "browserless",
+        path: "/search",
+        key: Key::Bearer,
+        parameters: &[
+            ("?timeout", |value| number(value).is_some_and(|n| n > 0)),
+            ("query", is_text),
+            ("limit", |value| {
+                value.as_u64().is_some_and(|n| (1..=100).contains(&n))
+            }),
+            ("sources", |value| *value == json!(["web"])),
+            ("country", is_country),
+            ("lang", is_language),
+            ("location", is_text),
+            ("tbs", |value| {
+                matches!(value.as_str(), Some("day" | "week" | "month" | "year"))
+            }),
+        ],
+        needs: &["query"],
+        reply: browserless,
+        headers: &[],
     },
     Service {
         name: "oxylabs",
@@ -169,7 +223,9 @@ pub(crate) fn answer(name: &str, asked: &Asked, found: &Found) -> Option<Answere
     if let Some(reason) = service.fault(asked) {
         return Some(Answered::json(400, &message(&reason)));
     }
-    let mut answered = Answered::json(200, &(service.reply)(found));
+    // A run of an actor is created by the request.
+    let status = if name == "apify" { 201 } else { 200 };
+    let mut answered = Answered::json(status, &(service.reply)(found));
     for (name, value) in service.headers {
         answered = answered.header(name, value);
     }
@@ -200,21 +256,20 @@ impl Service {
         if asked.method != method {
             return Some(format!("the method is not {method}"));
         }
-        if is_query != asked.body.is_empty() || is_query == asked.query.is_empty() {
+        if is_query != asked.body.is_empty() {
             return Some("the parameters are not where they belong".to_owned());
         }
-        let sent: Vec<(String, Value)> = if is_query {
-            let is_key = |name: &str| Some(name) == key_parameter;
-            let sent = asked.query.iter().filter(|(name, _)| !is_key(name));
-            sent.map(|(name, value)| (name.clone(), value.as_str().into()))
-                .collect()
-        } else {
+        let mark = if is_query { "" } else { "?" };
+        let is_key = |name: &str| Some(name) == key_parameter;
+        let in_query = asked.query.iter().filter(|(name, _)| !is_key(name));
+        let mut sent: Vec<(String, Value)> = in_query
+            .map(|(name, value)| (format!("{mark}{name}"), value.as_str().into()))
+            .collect();
+        if !is_query {
             let body = asked.json();
             let members = body.as_object().into_iter().flatten();
-            members
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect()
-        };
+            sent.extend(members.map(|(name, value)| (name.clone(), value.clone())));
+        }
         for (name, value) in &sent {
             let mut known = self.parameters.iter();
             let Some((_, fits)) = known.find(|(known, _)| known == name) else {
@@ -249,6 +304,11 @@ fn is_period(value: &Value) -> bool {
 
 fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())
+}
+
+/// One line of text: each line would be a search of its own.
+fn is_line(value: &Value) -> bool {
+    is_text(value) && value.as_str().is_some_and(|text| !text.contains('\n'))
 }
 
 fn is_google(value: &Value) -> bool {
@@ -295,8 +355,17 @@ fn is_engine_specific(value: &Value) -> bool {
         })
 }
 
-/// A URL of Google's results as JSON.
-fn is_results_url(value: &Value) -> bool {
+/// A URL of Google's results, which are to be JSON.
+fn is_json_url(value: &Value) -> bool {
+    is_results_url(value, true)
+}
+
+/// A URL of Google's results.
+fn is_page_url(value: &Value) -> bool {
+    is_results_url(value, false)
+}
+
+fn is_results_url(value: &Value, is_json: bool) -> bool {
     let is_known = |name: &str, value: &Value| match name {
         "q" => is_text(value),
         "start" => number(value).is_some(),
@@ -315,7 +384,8 @@ fn is_results_url(value: &Value) -> bool {
         .map(|(name, value)| (name.into_owned(), value.into()))
         .collect();
     text.starts_with("https://www.google.com/search?")
-        && pairs.iter().any(|(name, _)| name == "brd_json")
+        && pairs.iter().any(|(name, _)| name == "q")
+        && pairs.iter().any(|(name, _)| name == "brd_json") == is_json
         && pairs.iter().all(|(name, value)| is_known(name, value))
 }
 
@@ -370,6 +440,33 @@ fn brightdata(found: &Found) -> Value {
         })
     };
     json!({"general": {"search_engine": "google"}, "organic": each(found, entry)})
+}
+
+/// The pages of a run, of which there is one.
+fn apify(found: &Found) -> Value {
+    let entry = |position, url: &str, title: &str| {
+        json!({
+            "position": position, "type": "organic", "title": title, "url": url,
+            "displayedUrl": url, "description": "High &amp; low water.", "emphasizedKeywords": [],
+            "siteLinks": [], "productInfo": {},
+        })
+    };
+    let query = json!({"page": 1, "type": "SEARCH", "device": "DESKTOP", "resultsPerPage": "10"});
+    json!([{
+        "#error": false, "#debug": {"errorMessages": []}, "searchQuery": query,
+        "organicResults": each(found, entry), "paidResults": [], "peopleAlsoAsk": [],
+    }])
+}
+
+fn browserless(found: &Found) -> Value {
+    let entry = |position, url: &str, title: &str| {
+        json!({
+            "position": position, "title": title, "url": url,
+            "description": "High &amp; low water.",
+        })
+    };
+    let total = found.len();
+    json!({"success": true, "data": {"web": each(found, entry)}, "totalResults": total})
 }
 
 /// Results as the parser of Oxylabs and Decodo writes them.
