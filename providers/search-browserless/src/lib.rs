@@ -104,7 +104,7 @@ fn entries(reply: &Reply<'_>) -> Result<Vec<Entry>, Failure> {
         let message = "the response has no `data`";
         Failure::new(Class::Drift, message)
     })?;
-    Ok(data.web)
+    Ok(data.web.unwrap_or_default())
 }
 
 /// A response; only the fields in use.
@@ -118,8 +118,7 @@ struct Found {
 #[derive(Deserialize)]
 struct Data {
     /// Not sent if nothing was found.
-    #[serde(default)]
-    web: Vec<Entry>,
+    web: Option<Vec<Entry>>,
 }
 
 #[derive(Deserialize)]
