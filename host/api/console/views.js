@@ -91,14 +91,18 @@ export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value ?? "–"))));
 
-/** A choice with its label: `{element, input}`. `options` are values, or pairs with a text. */
-export function choice({ label, options, value, ...attributes }) {
+/**
+ * A choice with its label: `{element, input}`. `options` are values, or pairs with a text. With
+ * `isBeside` it stands by itself: as wide as its texts, beside its label.
+ */
+export function choice({ label, options, value, isBeside = false, ...attributes }) {
   const id = newId("choice");
   const input = h("select", { id, ...attributes }, options.map((option) => {
     const [of, text] = Array.isArray(option) ? option : [option, option];
     return h("option", { value: of, selected: of === value }, text);
   }));
-  return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input) };
+  const place = isBeside ? "field beside" : "field";
+  return { input, element: h("div", { class: place }, h("label", { for: id }, label), input) };
 }
 
 /** A note about a field, with an id. */

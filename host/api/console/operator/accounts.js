@@ -79,7 +79,7 @@ function seats(context, path, again, account) {
 /** One account. */
 function shownAccount(context, path, account, again) {
   const { subscription, keys } = account;
-  const chosen = period("7", "Pages of");
+  const chosen = period("7", { label: "Pages of", isBeside: true });
   const hosts = h("div");
   const look = () => hosts.replaceChildren(...hostsView(context, `${path}/hosts`, chosen.from()));
   chosen.input.addEventListener("input", look);

@@ -109,7 +109,7 @@ function shownHealth(health) {
 /** The view; `onleave` takes what is to be called when the page is left. */
 export function overview(context, onleave) {
   const [now, past] = [h("div", {}, loading()), h("div", { class: "curves" }, loading())];
-  const hours = choice({ label: "Curves of the last", options: [["60", "hour"], ["360", "6 hours"], ["1440", "day"]], value: "60" });
+  const hours = choice({ label: "Curves of the last", options: [["60", "hour"], ["360", "6 hours"], ["1440", "day"]], value: "60", isBeside: true });
   onleave(poll(async () => {
     const response = await context.api("GET", "/health");
     const { json } = response;
