@@ -280,7 +280,7 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
 
 /// Modules of the console, asked by themselves: links without passwords, names that objects have,
 /// secrets of headers with dots, sums that are not quite zero, a broken link, the focus on what is
-/// drawn anew.
+/// drawn anew, times too short for a number.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn odd_names_and_values_are_taken_as_they_are() {
@@ -341,6 +341,18 @@ async fn odd_names_and_values_are_taken_as_they_are() {
                  select.value = '3'; select.dispatchEvent(new Event('change')); \
                  return [before, ...turned, String(select.options.length)];",
             ),
+            evaluate(
+                "const { took } = await import(`${location.origin}/console/ui.js`); \
+                 const { head } = await import(`${location.origin}/console/crawls/one.js`); \
+                 const { means } = await import(`${location.origin}/console/operator/overview.js`); \
+                 const created = '2026-01-01T00:00:00.000Z'; \
+                 const crawl = { state: 'running', created, pages: 0, failed: 0, bytes: 0, costs: { total_cost: 0, credits: '0' } }; \
+                 const of = (more) => [...head({ ...crawl, ...more }).children].map((one) => one.textContent) \
+                   .filter((text) => /^(Took|Running)/.test(text)); \
+                 const at = (ms) => of({ state: 'ended', ended: `2026-01-01T00:00:0${ms}Z` }); \
+                 return [[0, 0.4, 12].map(took), of({}), at('0.000'), at('0.250'), at('3.400'), \
+                   means([0, 60, 120], { first: 0, values: [1, 1, 7] }, { first: 0, values: [2, 2, 5] })];",
+            ),
         ])
         .await;
     let link = json!({
@@ -367,6 +379,15 @@ async fn odd_names_and_values_are_taken_as_they_are() {
     assert_eq!(results[6], "/transform");
     assert_eq!(results[7], "endpoint");
     assert_eq!(results[8], json!(["2", "3", "4"]));
+    let times = json!([
+        ["< 1 ms", "0.4 ms", "12 ms"],
+        [],
+        ["Took< 1 ms"],
+        ["Took250 ms"],
+        ["Took3.4 s"],
+        [[120_000, 2]],
+    ]);
+    assert_eq!(results[9], times);
     stage.close().await;
 }
 

@@ -1,6 +1,6 @@
 // One crawl: live curves, the site as a tree, its pages, what it skipped, its request.
 
-import { bytes, count, curve, dollars, download, duration, empty, failed, field, h, loading, tabs, time } from "../ui.js";
+import { bytes, count, curve, dollars, download, empty, failed, field, h, loading, tabs, time, took } from "../ui.js";
 import { ask, asking, facts, worker } from "../views.js";
 import { FILES } from "./files.js";
 import { curves, follow } from "./follow.js";
@@ -81,13 +81,13 @@ function downloads(context, id) {
 }
 
 /** What stands above the views of a crawl. */
-function head(crawl) {
+export function head(crawl) {
   const { urls } = crawl;
-  const ended = crawl.ended_at ?? Date.now() / 1000;
   return facts([
     ["State", state(crawl)],
     ["Begun", time(crawl.created)],
-    [crawl.ended ? "Took" : "Running for", duration((ended - crawl.created_at) * 1000)],
+    // The clock of this tab may be another than the server's: the time is said once it is known.
+    crawl.ended && ["Took", took(Date.parse(crawl.ended) - Date.parse(crawl.created))],
     ["Pages", count(crawl.pages)],
     ["Failed", h("span", { class: crawl.failed > 0 ? "bad" : null }, count(crawl.failed))],
     ["Size", bytes(crawl.bytes)],
