@@ -237,11 +237,25 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
     let key = stage.console.key.as_str();
     let signed_in = format!(
         "location.hash = 'key={key}&page=playground'; await until(() => sessionStorage.getItem('trawl.key')); \
-         return [location.hash, sessionStorage.getItem('trawl.key')];"
+         const said = () => document.querySelector('aside.linked p').textContent; await until(() => said().includes('acc_')); \
+         return [location.hash, sessionStorage.getItem('trawl.key'), said().includes('caller (acc_')];"
+    );
+    // It says so until the person agrees, also for a link with the same key.
+    let agreed = format!(
+        "const notice = document.querySelector('aside.linked'); notice.querySelector('button').click(); const first = notice.hidden; \
+         location.hash = 'key={key}'; await until(() => !location.hash.includes('key')); return [first, notice.hidden];"
+    );
+    // A tab without a key is signed in by a link, and the key is forgotten again.
+    let undone = format!(
+        "const {{ setKey }} = await import(`${{location.origin}}/console/api.js`); setKey(''); location.hash = 'key={key}'; \
+         await until(() => sessionStorage.getItem('trawl.key')); const notice = document.querySelector('aside.linked'); \
+         const before = notice.hidden; notice.querySelectorAll('button')[1].click(); \
+         return [before, sessionStorage.getItem('trawl.key'), notice.hidden, document.activeElement.id];"
     );
     let results = stage
         .visit(vec![
             evaluate(&signed_in),
+            evaluate(&agreed),
             json!({"Fill": {"selector": ".parameter[data-name=headers] textarea", "value": "{\"authorization\": \"hunter2\"}"}}),
             json!({"Fill": {"selector": ".parameter[data-name=max_size] input", "value": "77"}}),
             evaluate(
@@ -260,21 +274,26 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
             evaluate(
                 // A link of somebody else with the key of another account.
                 "location.hash = 'key=tr_other&page=playground'; const button = () => document.querySelector('dialog .primary'); \
-                 await until(() => button() !== null); const asked = [location.hash, sessionStorage.getItem('trawl.key')]; \
+                 const names = () => document.querySelector('dialog .facts').textContent; \
+                 await until(() => button() !== null && names().includes('acc_') && names().includes('refuses')); \
+                 const asked = [location.hash, sessionStorage.getItem('trawl.key'), names().includes('This tabcaller (acc_')]; \
                  button().click(); await until(() => button() === null); \
-                 return [...asked, sessionStorage.getItem('trawl.key')];",
+                 return [...asked, sessionStorage.getItem('trawl.key'), document.querySelector('aside.linked').hidden];",
             ),
+            evaluate(&undone),
         ])
         .await;
-    assert_eq!(results[0], json!(["#/playground", key]));
-    let (link, program) = (&results[1][0], results[1][1].as_str().expect("a program"));
+    assert_eq!(results[0], json!(["#/playground", key, true]));
+    assert_eq!(results[1], json!([true, true]), "the notice is gone");
+    let (link, program) = (&results[2][0], results[2][1].as_str().expect("a program"));
     assert!(!link.to_string().contains("hunter2"), "{link}");
     assert!(link.to_string().contains("max_size"), "{link}");
     // The program is the whole request, and its key is the reader's.
     assert!(program.contains("hunter2"), "{program}");
     assert!(!program.contains(key), "{program}");
-    assert_eq!(results[2], json!(["77", ""]));
-    assert_eq!(results[3], json!(["#/playground", key, key]));
+    assert_eq!(results[3], json!(["77", ""]));
+    assert_eq!(results[4], json!(["#/playground", key, true, key, true]));
+    assert_eq!(results[5], json!([false, null, true, "main"]), "undone");
     stage.close().await;
 }
 

@@ -292,7 +292,8 @@ async fn pictures_of_the_readme_are_taken() {
                 signed_in(&stage, "playground"),
                 json!({"Fill": {"selector": "#header select", "value": theme}}),
                 step(&format!(
-                    "location.hash = `#/playground?v=fields&b=${{encodeURIComponent(JSON.stringify({request}))}}`; \
+                    "document.querySelector('aside.linked button').click(); \
+                     location.hash = `#/playground?v=fields&b=${{encodeURIComponent(JSON.stringify({request}))}}`; \
                      await has('css_extraction_map'); const map = () => document.querySelector('.parameter[data-name=css_extraction_map] textarea'); \
                      await until(() => map()?.value.includes('chapter')); document.querySelector('form.request .primary').click(); \
                      const found = () => [...document.querySelectorAll('.field-picked .matches')].map((one) => one.textContent); \

@@ -1,9 +1,10 @@
 // The frame of the console: keys, navigation, theme, and the router by `location.hash`.
 //
-// An address is `#/NAME?a=b`: the page NAME with its own parameters. `#key=…` and `#admin=…`, alone
-// or with `page=NAME`, sign the tab in; they are taken out of the address before anything else.
+// An address is `#/NAME?a=b`: the page NAME with its own parameters. Keys in it sign the tab in, and
+// are taken out of it before anything else: see `signing.js`.
 
 import * as server from "./api.js";
+import { linkNotice, signIn } from "./signing.js";
 import { dialog, failed, field, h } from "./ui.js";
 import { pages } from "./pages/index.js";
 
@@ -11,29 +12,6 @@ const THEMES = ["auto", "light", "dark"];
 const first = Object.keys(pages)[0];
 /** What the page that is shown has to do when it is left. */
 let leave;
-
-/**
- * Keeps the keys of the address and takes them out of it, also out of the tab's history. A link must
- * not replace the tab's key without a question: the account of its key could read all requests that
- * follow.
- */
-function signIn() {
-  const hash = location.hash.slice(1);
-  if (hash.startsWith("/") || !/(^|&)(key|admin)=/.test(hash)) return;
-  const given = new URLSearchParams(hash);
-  history.replaceState(null, "", `#/${given.get("page") ?? first}`);
-  const keep = () => {
-    if (given.has("key")) server.setKey(given.get("key"));
-    if (given.has("admin")) server.setAdmin(given.get("admin"));
-  };
-  const isOther = (name, own) => given.has(name) && own !== "" && own !== given.get(name).trim();
-  if (!isOther("key", server.key()) && !isOther("admin", server.admin())) {
-    keep();
-    return;
-  }
-  const question = "This link has another key than this tab. With it, requests are seen by the account of that key.";
-  dialog("Another key", [h("p", {}, question)], { "Keep mine": () => undefined, "Take the link's": keep });
-}
 
 /** The page of the address and its parameters. */
 function route() {
@@ -133,9 +111,10 @@ function header() {
   document.getElementById("header").append(
     h("nav", { "aria-label": "Pages" }, links), theme, key,
   );
+  document.getElementById("header").after(linkNotice());
 }
 
-signIn();
+signIn(first);
 header();
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The hash is the router's.
@@ -143,7 +122,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   document.getElementById("main").focus();
 });
 addEventListener("hashchange", () => {
-  signIn();
+  signIn(first);
   show();
 });
 addEventListener("keys", () => {
