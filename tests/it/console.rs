@@ -620,3 +620,42 @@ async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
     }
     stage.close().await;
 }
+
+/// In one column the answer is below the request: it is scrolled to, and the focus follows. A person
+/// who went elsewhere meanwhile stays there, and in a wide window nothing moves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn an_answer_below_the_request_is_scrolled_to() {
+    let stage = Stage::new().await;
+    let page = format!("<title>Tides</title><p>{}", "High water. <p>".repeat(200));
+    let url = stage.site.put("/tides", "text/html", page);
+    // How far the answer is below the header, and whether it has the focus.
+    let place = "const answer = document.querySelector('.answer'); \
+        const below = () => Math.round(answer.getBoundingClientRect().top - document.querySelector('#header').offsetHeight);";
+    let sent = format!(
+        "{place} const button = document.querySelector('form.request .primary'); button.focus(); button.click(); \
+         await until(() => answer.querySelector('.state')); await until(() => answer.querySelector('.summary')); \
+         await until(() => below() === 8); return [below(), document.activeElement === answer];"
+    );
+    let elsewhere = format!(
+        "{place} const button = document.querySelector('form.request .primary'); button.focus(); button.click(); \
+         document.querySelector('.parameter[data-name=url] input').focus(); scrollTo({{ top: 0, behavior: 'instant' }}); \
+         await until(() => answer.querySelector('.summary')); await new Promise((done) => setTimeout(done, 500)); \
+         return [below() > 100, document.activeElement === answer];"
+    );
+    let beside = format!(
+        "{place} const button = document.querySelector('form.request .primary'); button.focus(); const before = scrollY; button.click(); \
+         await until(() => answer.querySelector('.state')); await until(() => answer.querySelector('.summary')); \
+         await new Promise((done) => setTimeout(done, 500)); return [scrollY - before, below() > 8, document.activeElement === answer];"
+    );
+    let mut steps = stage.sent(&url);
+    steps.extend([evaluate(&sent), evaluate(&elsewhere)]);
+    let results = stage.visit_at(900, steps).await;
+    assert_eq!(results[0], json!([8, true]));
+    assert_eq!(results[1], json!([true, false]), "elsewhere");
+    let mut steps = stage.sent(&url);
+    steps.push(evaluate(&beside));
+    let results = stage.visit_at(1400, steps).await;
+    assert_eq!(results[0], json!([0, true, false]), "a wide window");
+    stage.close().await;
+}
