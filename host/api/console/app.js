@@ -5,13 +5,15 @@
 
 import * as server from "./api.js";
 import { linkNotice, signIn } from "./signing.js";
-import { dialog, failed, field, h } from "./ui.js";
+import { dialog, failed, field, h, loading } from "./ui.js";
 import { pages } from "./pages/index.js";
 
 const THEMES = ["auto", "light", "dark"];
 const first = Object.keys(pages)[0];
 /** What the page that is shown has to do when it is left. */
 let leave;
+/** Ends what is read for that page. */
+let reading = new AbortController();
 
 /** The page of the address and its parameters. */
 function route() {
@@ -46,6 +48,9 @@ const context = {
 async function show() {
   leave?.();
   leave = undefined;
+  reading.abort();
+  reading = new AbortController();
+  const { signal } = reading;
   const { name, isKnown, query } = route();
   const page = pages[name];
   const container = h("div", { class: "page" });
@@ -62,10 +67,15 @@ async function show() {
   try {
     // What a page does a while after a key press must not change the address of the next one.
     const keep = (parameters) => { if (container.isConnected) context.keep(parameters); };
+    // What is changed on the server is waited for also by those who leave.
+    const api = (method, path, body, options) =>
+      server.api(method, path, body, method === "GET" ? { signal, ...options } : options);
+    container.append(loading());
     const { render } = await page.load();
     // Another page may be shown by now.
     if (!container.isConnected) return;
-    const left = await render(container, { ...context, keep, query });
+    container.replaceChildren();
+    const left = await render(container, { ...context, api, keep, query });
     if (typeof left !== "function") return;
     if (container.isConnected) leave = left;
     else left();

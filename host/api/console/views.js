@@ -34,20 +34,24 @@ export async function list(context, path, parameters, most) {
   return { rows, count: total };
 }
 
+/** What each container waits for: a view of another thing may be in the same one. */
+const readings = new WeakMap();
+
 /**
  * Fills a container with what `show(await read())` returns, with the states before and instead of
- * it. Returns a function that does it again.
+ * it, unless it is filled with something else meanwhile. Returns a function that does it again.
  */
 export function view(container, read, show) {
-  let latest = 0;
   const again = async () => {
-    const mine = (latest += 1);
+    const mine = {};
+    const isLatest = () => readings.get(container) === mine;
+    readings.set(container, mine);
     container.replaceChildren(loading());
     try {
       const value = await read();
-      if (mine === latest) container.replaceChildren(...[show(value)].flat(Infinity).filter(Boolean));
+      if (isLatest()) container.replaceChildren(...[show(value)].flat(Infinity).filter(Boolean));
     } catch (error) {
-      if (mine === latest && error.name !== "AbortError") container.replaceChildren(failed(error.message, again));
+      if (isLatest() && error.name !== "AbortError") container.replaceChildren(failed(error.message, again));
     }
   };
   again();
@@ -67,7 +71,13 @@ export function poll(work, milliseconds) {
       document.addEventListener("visibilitychange", turn, { once: true });
       return;
     }
-    const goes = await work();
+    let goes;
+    try {
+      goes = await work();
+    } catch (error) {
+      // What was read for a page that was left is ended.
+      if (!isOver) throw error;
+    }
     if (goes !== false && !isOver) timer = setTimeout(turn, milliseconds);
   };
   turn();
