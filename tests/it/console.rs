@@ -621,8 +621,8 @@ async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
     stage.close().await;
 }
 
-/// In one column the answer is below the request: it is scrolled to, and the focus follows. A person
-/// who went elsewhere meanwhile stays there, and in a wide window nothing moves.
+/// In one column the answer is below the request: it is scrolled to, and the focus follows. Who
+/// went elsewhere meanwhile stays there, and in a wide window nothing moves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn an_answer_below_the_request_is_scrolled_to() {

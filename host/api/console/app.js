@@ -1,6 +1,6 @@
 // The frame of the console: keys, navigation, theme, and the router by `location.hash`.
 //
-// An address is `#/NAME?a=b`: the page NAME with its own parameters. Keys in it sign the tab in, and
+// An address is `#/NAME?a=b`: the page NAME with its own parameters. Keys in it sign the tab in and
 // are taken out of it before anything else: see `signing.js`.
 
 import * as server from "./api.js";

@@ -1,6 +1,6 @@
-// Signing in with a link: `#key=…` and `#admin=…`, alone or with `page=NAME`. Anybody can make a link
-// with a key of an account of his own, and would see what is requested by those who follow it. So the
-// tab asks before a link replaces its key, and says whose key it has while that came with a link.
+// Signing in with a link: `#key=…` and `#admin=…`, alone or with `page=NAME`. Anybody can make a
+// link with a key of an account of his own, and would see the requests of those who follow it. So
+// the tab asks before a link replaces its key, and says whose key it has if that came with a link.
 
 import * as server from "./api.js";
 import { dialog, h } from "./ui.js";
@@ -50,7 +50,7 @@ export function signIn(first) {
   dialog("Another key", [h("p", {}, question), accounts], { "Keep mine": () => undefined, "Take the link's": keep });
 }
 
-/** What says that the key came with a link, and whose it is, until the person agrees or forgets it. */
+/** Says that the key came with a link, and whose it is, until the person agrees or forgets it. */
 export function linkNotice() {
   const said = h("p", { role: "status" });
   const left = () => document.getElementById("main").focus();
