@@ -9,12 +9,15 @@ import { facts } from "./views.js";
 /** Where the tab keeps the key that came with a link, until the person has said whose it is. */
 const LINKED = "trawl.linked";
 
+/** What stands for the account of a key that is none. */
+const REFUSED = "no account: the server refuses the key";
+
 /** The account of a key in words. */
 async function owner(key) {
   if (key === "") return "no account";
   const { ok, status, json } = await server.api("GET", "/account", undefined, { key });
   if (ok && json) return `${json.name || "an account without a name"} (${json.id})`;
-  return status === 401 ? "no account: the server refuses the key" : "an account whose name cannot be read";
+  return status === 401 ? REFUSED : "an account whose name cannot be read";
 }
 
 /** The same as a node that is filled once the server has answered. */
@@ -76,7 +79,9 @@ export function linkNotice() {
     said.textContent = isLinked ? "A link has signed this tab in." : "";
     if (!isLinked) return;
     const name = await owner(key);
-    if (shown === key) said.textContent = `A link has signed this tab in to ${name}. That account sees and pays the requests from here.`;
+    if (shown !== key) return;
+    said.textContent = name === REFUSED ? "A link has given this tab a key that the server refuses."
+      : `A link has signed this tab in to ${name}. That account sees and pays the requests from here.`;
   }
   addEventListener("keys", draw);
   draw();
