@@ -17,15 +17,21 @@ const WARM_UP: usize = 3;
 /// The goal for the first paint on loopback.
 const PAINT_MS_MAX: f64 = 200.0;
 
+/// Notes when the form is there. It runs before the page's scripts: steps begin after the page has
+/// loaded and come too late for that.
+const WATCH: &str = "new MutationObserver((_, watch) => { \
+    if (document.querySelector('form.request .parameter') === null) return; \
+    window.formAt = performance.now(); watch.disconnect(); \
+    }).observe(document, { childList: true, subtree: true });";
+
 /// Resolves with milliseconds until the first contentful paint and until the form is there, and
 /// with the bytes and the number of the console's files.
 const LOOK: &str = "async () => { \
     const paint = () => performance.getEntriesByName('first-contentful-paint')[0]; \
-    const isThere = () => paint() !== undefined && document.querySelector('form.request .parameter') !== null; \
+    const isThere = () => paint() !== undefined && window.formAt !== undefined; \
     while (!isThere()) await new Promise((done) => setTimeout(done, 1)); \
-    const form = performance.now(); \
     const files = performance.getEntriesByType('resource').filter(({ name }) => name.includes('/console/')); \
-    return [paint().startTime, form, files.reduce((sum, file) => sum + file.transferSize, 0), files.length]; }";
+    return [paint().startTime, window.formAt, files.reduce((sum, file) => sum + file.transferSize, 0), files.length]; }";
 
 /// What one visit saw.
 struct Visit {
@@ -71,7 +77,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn visit(visitor: &Trawl, base: &str) -> anyhow::Result<Visit> {
     let body = json!({
         "url": format!("{base}/"), "request": "browser", "return_format": "empty", "cache": false,
-        "automation_scripts": {"*": [{"Evaluate": LOOK}]},
+        "evaluate_on_new_document": WATCH, "automation_scripts": {"*": [{"Evaluate": LOOK}]},
     });
     let entry = scrape(visitor, &body)?;
     let steps = entry["metadata"]["automation_data"].as_array();

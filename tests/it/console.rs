@@ -237,11 +237,25 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
     let key = stage.console.key.as_str();
     let signed_in = format!(
         "location.hash = 'key={key}&page=playground'; await until(() => sessionStorage.getItem('trawl.key')); \
-         return [location.hash, sessionStorage.getItem('trawl.key')];"
+         const said = () => document.querySelector('aside.linked p').textContent; await until(() => said().includes('acc_')); \
+         return [location.hash, sessionStorage.getItem('trawl.key'), said().includes('caller (acc_')];"
+    );
+    // It says so until the person agrees, also for a link with the same key.
+    let agreed = format!(
+        "const notice = document.querySelector('aside.linked'); notice.querySelector('button').click(); const first = notice.hidden; \
+         location.hash = 'key={key}'; await until(() => !location.hash.includes('key')); return [first, notice.hidden];"
+    );
+    // A tab without a key is signed in by a link, and the key is forgotten again.
+    let undone = format!(
+        "const {{ setKey }} = await import(`${{location.origin}}/console/api.js`); setKey(''); location.hash = 'key={key}'; \
+         await until(() => sessionStorage.getItem('trawl.key')); const notice = document.querySelector('aside.linked'); \
+         const before = notice.hidden; notice.querySelectorAll('button')[1].click(); \
+         return [before, sessionStorage.getItem('trawl.key'), notice.hidden, document.activeElement.id];"
     );
     let results = stage
         .visit(vec![
             evaluate(&signed_in),
+            evaluate(&agreed),
             json!({"Fill": {"selector": ".parameter[data-name=headers] textarea", "value": "{\"authorization\": \"hunter2\"}"}}),
             json!({"Fill": {"selector": ".parameter[data-name=max_size] input", "value": "77"}}),
             evaluate(
@@ -260,27 +274,32 @@ async fn a_link_signs_in_and_another_opens_a_request_without_what_is_secret() {
             evaluate(
                 // A link of somebody else with the key of another account.
                 "location.hash = 'key=tr_other&page=playground'; const button = () => document.querySelector('dialog .primary'); \
-                 await until(() => button() !== null); const asked = [location.hash, sessionStorage.getItem('trawl.key')]; \
+                 const names = () => document.querySelector('dialog .facts').textContent; \
+                 await until(() => button() !== null && names().includes('acc_') && names().includes('refuses')); \
+                 const asked = [location.hash, sessionStorage.getItem('trawl.key'), names().includes('This tabcaller (acc_')]; \
                  button().click(); await until(() => button() === null); \
-                 return [...asked, sessionStorage.getItem('trawl.key')];",
+                 return [...asked, sessionStorage.getItem('trawl.key'), document.querySelector('aside.linked').hidden];",
             ),
+            evaluate(&undone),
         ])
         .await;
-    assert_eq!(results[0], json!(["#/playground", key]));
-    let (link, program) = (&results[1][0], results[1][1].as_str().expect("a program"));
+    assert_eq!(results[0], json!(["#/playground", key, true]));
+    assert_eq!(results[1], json!([true, true]), "the notice is gone");
+    let (link, program) = (&results[2][0], results[2][1].as_str().expect("a program"));
     assert!(!link.to_string().contains("hunter2"), "{link}");
     assert!(link.to_string().contains("max_size"), "{link}");
     // The program is the whole request, and its key is the reader's.
     assert!(program.contains("hunter2"), "{program}");
     assert!(!program.contains(key), "{program}");
-    assert_eq!(results[2], json!(["77", ""]));
-    assert_eq!(results[3], json!(["#/playground", key, key]));
+    assert_eq!(results[3], json!(["77", ""]));
+    assert_eq!(results[4], json!(["#/playground", key, true, key, true]));
+    assert_eq!(results[5], json!([false, null, true, "main"]), "undone");
     stage.close().await;
 }
 
 /// Modules of the console, asked by themselves: links without passwords, names that objects have,
 /// secrets of headers with dots, sums that are not quite zero, a broken link, the focus on what is
-/// drawn anew.
+/// drawn anew, times too short for a number.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn odd_names_and_values_are_taken_as_they_are() {
@@ -341,6 +360,18 @@ async fn odd_names_and_values_are_taken_as_they_are() {
                  select.value = '3'; select.dispatchEvent(new Event('change')); \
                  return [before, ...turned, String(select.options.length)];",
             ),
+            evaluate(
+                "const { took } = await import(`${location.origin}/console/ui.js`); \
+                 const { head } = await import(`${location.origin}/console/crawls/one.js`); \
+                 const { means } = await import(`${location.origin}/console/operator/overview.js`); \
+                 const created = '2026-01-01T00:00:00.000Z'; \
+                 const crawl = { state: 'running', created, pages: 0, failed: 0, bytes: 0, costs: { total_cost: 0, credits: '0' } }; \
+                 const of = (more) => [...head({ ...crawl, ...more }).children].map((one) => one.textContent) \
+                   .filter((text) => /^(Took|Running)/.test(text)); \
+                 const at = (ms) => of({ state: 'ended', ended: `2026-01-01T00:00:0${ms}Z` }); \
+                 return [[0, 0.4, 12].map(took), of({}), at('0.000'), at('0.250'), at('3.400'), \
+                   means([0, 60, 120], { first: 0, values: [1, 1, 7] }, { first: 0, values: [2, 2, 5] })];",
+            ),
         ])
         .await;
     let link = json!({
@@ -367,6 +398,15 @@ async fn odd_names_and_values_are_taken_as_they_are() {
     assert_eq!(results[6], "/transform");
     assert_eq!(results[7], "endpoint");
     assert_eq!(results[8], json!(["2", "3", "4"]));
+    let times = json!([
+        ["< 1 ms", "0.4 ms", "12 ms"],
+        [],
+        ["Took< 1 ms"],
+        ["Took250 ms"],
+        ["Took3.4 s"],
+        [[120_000, 2]],
+    ]);
+    assert_eq!(results[9], times);
     stage.close().await;
 }
 
@@ -578,5 +618,44 @@ async fn the_playground_fits_into_windows_of_every_width_in_both_themes() {
             fs::write(file, png(&results[1])).expect("a file");
         }
     }
+    stage.close().await;
+}
+
+/// In one column the answer is below the request: it is scrolled to, and the focus follows. Who
+/// went elsewhere meanwhile stays there, and in a wide window nothing moves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn an_answer_below_the_request_is_scrolled_to() {
+    let stage = Stage::new().await;
+    let page = format!("<title>Tides</title><p>{}", "High water. <p>".repeat(200));
+    let url = stage.site.put("/tides", "text/html", page);
+    // How far the answer is below the header, and whether it has the focus.
+    let place = "const answer = document.querySelector('.answer'); \
+        const below = () => Math.round(answer.getBoundingClientRect().top - document.querySelector('#header').offsetHeight);";
+    let sent = format!(
+        "{place} const button = document.querySelector('form.request .primary'); button.focus(); button.click(); \
+         await until(() => answer.querySelector('.state')); await until(() => answer.querySelector('.summary')); \
+         await until(() => below() === 8); return [below(), document.activeElement === answer];"
+    );
+    let elsewhere = format!(
+        "{place} const button = document.querySelector('form.request .primary'); button.focus(); button.click(); \
+         document.querySelector('.parameter[data-name=url] input').focus(); scrollTo({{ top: 0, behavior: 'instant' }}); \
+         await until(() => answer.querySelector('.summary')); await new Promise((done) => setTimeout(done, 500)); \
+         return [below() > 100, document.activeElement === answer];"
+    );
+    let beside = format!(
+        "{place} const button = document.querySelector('form.request .primary'); button.focus(); const before = scrollY; button.click(); \
+         await until(() => answer.querySelector('.state')); await until(() => answer.querySelector('.summary')); \
+         await new Promise((done) => setTimeout(done, 500)); return [scrollY - before, below() > 8, document.activeElement === answer];"
+    );
+    let mut steps = stage.sent(&url);
+    steps.extend([evaluate(&sent), evaluate(&elsewhere)]);
+    let results = stage.visit_at(900, steps).await;
+    assert_eq!(results[0], json!([8, true]));
+    assert_eq!(results[1], json!([true, false]), "elsewhere");
+    let mut steps = stage.sent(&url);
+    steps.push(evaluate(&beside));
+    let results = stage.visit_at(1400, steps).await;
+    assert_eq!(results[0], json!([0, true, false]), "a wide window");
     stage.close().await;
 }

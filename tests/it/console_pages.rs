@@ -200,7 +200,10 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
     let steps = vec![
         signed_in(&stage, "operator"),
         step(
-            "return await has('Plain HTTP', 'Memory by kind', 'page bodies', 'Memory of the process');",
+            "const missing = await has('Plain HTTP', 'Memory by kind', 'page bodies', 'Memory of the process'); \
+             const select = field('Curves of the last'); const label = select.previousElementSibling; \
+             const [own, before] = [select, label].map((one) => one.getBoundingClientRect()); \
+             return [missing, own.left >= before.right && own.top < before.bottom, own.width < 300];",
         ),
         step(&format!(
             "tab('accounts'); await has('caller'); open('Accounts', 'caller'); \
@@ -234,7 +237,8 @@ async fn an_operator_finds_out_why_pages_of_a_host_fail() {
         ),
     ];
     let results = stage.visit(steps).await;
-    assert_eq!(results[1], json!([]), "the server");
+    let choice = "the choice is beside its label, as wide as its texts";
+    assert_eq!(results[1], json!([[], true, true]), "the server: {choice}");
     assert_eq!(results[2][0], json!([]), "the account");
     let reasons = results[2][1].as_array().expect("reasons");
     let says = |item: &Value| item.as_str().is_some_and(|text| text.starts_with("1: "));

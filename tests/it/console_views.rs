@@ -255,6 +255,45 @@ async fn what_is_open_has_an_address() {
     stage.close().await;
 }
 
+/// An answer that was asked for before does not come over a newer one, and what was only read for a
+/// page ends when that is left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn old_answers_are_not_shown_and_a_page_that_was_left_reads_no_more() {
+    let stage = Stage::new().await;
+    let pause = "const pause = () => new Promise((done) => setTimeout(done, 100));";
+    let steps = vec![
+        evaluate(&format!(
+            "{pause} const {{ view }} = await import(`${{location.origin}}/console/views.js`); \
+             const box = document.createElement('div'); let answer; \
+             view(box, () => new Promise((done) => {{ answer = done; }}), (text) => text); \
+             view(box, async () => 'second', (text) => text); await until(() => box.textContent === 'second'); \
+             answer('first'); await pause(); return box.textContent;"
+        )),
+        evaluate(&format!(
+            "{pause} const {{ follow }} = await import(`${{location.origin}}/console/crawls/follow.js`); const seen = []; \
+             const response = {{ ok: true, json: {{ state: 'running' }}, headers: new Headers() }}; let answer; \
+             const api = () => new Promise((done) => {{ answer = () => done(response); }}); \
+             const stop = follow({{ api }}, 'x', () => seen.push('shown'), () => seen.push('failed')); \
+             stop(); answer(); await pause(); answer(); await pause(); return seen;"
+        )),
+        evaluate(
+            "const honest = window.fetch; let signal; \
+             window.fetch = (url, options) => { \
+               if (!String(url).includes('/account/statement')) return honest(url, options); \
+               signal = options.signal; return new Promise(() => {}); }; \
+             sessionStorage.setItem('trawl.key', 'tr_any'); location.hash = '#/account?tab=statement'; \
+             await until(() => signal !== undefined); const before = signal.aborted; location.hash = '#/playground'; \
+             await until(() => signal.aborted); window.fetch = honest; return [before, signal.aborted];",
+        ),
+    ];
+    let results = stage.visit(steps).await;
+    assert_eq!(results[0], "second");
+    assert_eq!(results[1], json!([]), "a crawl that is no longer followed");
+    assert_eq!(results[2], json!([false, true]), "the statement");
+    stage.close().await;
+}
+
 /// The sizes that the browser itself has seen until the form is there; what other pages need is
 /// not loaded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -292,7 +331,8 @@ async fn pictures_of_the_readme_are_taken() {
                 signed_in(&stage, "playground"),
                 json!({"Fill": {"selector": "#header select", "value": theme}}),
                 step(&format!(
-                    "location.hash = `#/playground?v=fields&b=${{encodeURIComponent(JSON.stringify({request}))}}`; \
+                    "document.querySelector('aside.linked button').click(); \
+                     location.hash = `#/playground?v=fields&b=${{encodeURIComponent(JSON.stringify({request}))}}`; \
                      await has('css_extraction_map'); const map = () => document.querySelector('.parameter[data-name=css_extraction_map] textarea'); \
                      await until(() => map()?.value.includes('chapter')); document.querySelector('form.request .primary').click(); \
                      const found = () => [...document.querySelectorAll('.field-picked .matches')].map((one) => one.textContent); \

@@ -7,7 +7,7 @@ import { pickView } from "./answer/pick.js";
 import { servedView } from "./answer/served.js";
 import { actions, found, isBytes, isChunks, json, long, source, textNames, textOf } from "./answer/text.js";
 import { link, markdown } from "./markdown.js";
-import { count, dollars, duration, empty, h, percent, tabs } from "./ui.js";
+import { count, dollars, empty, h, percent, tabs, took } from "./ui.js";
 
 /** Most pages of a document that are listed. */
 const DOCUMENT_PAGES_MAX = 2_000;
@@ -166,8 +166,7 @@ function summary(page, response) {
   const good = page.error ? "bad" : "good";
   const parts = [h("span", { class: good }, `${page.status ?? ""} ${page.error ?? "OK"}`)];
   if (page.cause) parts.push(h("code", {}, page.cause));
-  const took = page.duration_elasped_ms ?? response.milliseconds;
-  parts.push(duration(took));
+  parts.push(took(page.duration_elasped_ms ?? response.milliseconds));
   if (page.costs) parts.push(dollars(page.costs.total_cost));
   if (page.url) parts.push(link(page.url, undefined, page.url));
   return h("p", { class: "summary" }, parts.flatMap((part, at) => (at === 0 ? [part] : [" · ", part])));
@@ -199,7 +198,7 @@ function ignored(response) {
 function mapAnswer({ response, chosen, onchoose, open }, last) {
   const lines = Array.isArray(response.json) ? response.json : [];
   const { start_page: start, ...end } = lines.findLast((line) => line.url === undefined) ?? {};
-  const said = `${count(end.n_urls ?? lines.length)} of ${count(end.n_found ?? lines.length)} URLs in ${duration(response.milliseconds)}, ${dollars(end.total_cost ?? 0)}`;
+  const said = `${count(end.n_urls ?? lines.length)} of ${count(end.n_found ?? lines.length)} URLs in ${took(response.milliseconds)}, ${dollars(end.total_cost ?? 0)}`;
   return [h("p", { class: "summary" }, said), tabs("Views of the map", [
     { name: "links", label: "URLs", make: () => mapView(lines, open) },
     { name: "sitemaps", label: "Sources", make: () => json({ start_page: start, ...end }) }, last,

@@ -1,39 +1,19 @@
 // The frame of the console: keys, navigation, theme, and the router by `location.hash`.
 //
-// An address is `#/NAME?a=b`: the page NAME with its own parameters. `#key=…` and `#admin=…`, alone
-// or with `page=NAME`, sign the tab in; they are taken out of the address before anything else.
+// An address is `#/NAME?a=b`: the page NAME with its own parameters. Keys in it sign the tab in and
+// are taken out of it before anything else: see `signing.js`.
 
 import * as server from "./api.js";
-import { dialog, failed, field, h } from "./ui.js";
+import { linkNotice, signIn } from "./signing.js";
+import { dialog, failed, field, h, loading } from "./ui.js";
 import { pages } from "./pages/index.js";
 
 const THEMES = ["auto", "light", "dark"];
 const first = Object.keys(pages)[0];
 /** What the page that is shown has to do when it is left. */
 let leave;
-
-/**
- * Keeps the keys of the address and takes them out of it, also out of the tab's history. A link must
- * not replace the tab's key without a question: the account of its key could read all requests that
- * follow.
- */
-function signIn() {
-  const hash = location.hash.slice(1);
-  if (hash.startsWith("/") || !/(^|&)(key|admin)=/.test(hash)) return;
-  const given = new URLSearchParams(hash);
-  history.replaceState(null, "", `#/${given.get("page") ?? first}`);
-  const keep = () => {
-    if (given.has("key")) server.setKey(given.get("key"));
-    if (given.has("admin")) server.setAdmin(given.get("admin"));
-  };
-  const isOther = (name, own) => given.has(name) && own !== "" && own !== given.get(name).trim();
-  if (!isOther("key", server.key()) && !isOther("admin", server.admin())) {
-    keep();
-    return;
-  }
-  const question = "This link has another key than this tab. With it, requests are seen by the account of that key.";
-  dialog("Another key", [h("p", {}, question)], { "Keep mine": () => undefined, "Take the link's": keep });
-}
+/** Ends what is read for that page. */
+let reading = new AbortController();
 
 /** The page of the address and its parameters. */
 function route() {
@@ -68,6 +48,9 @@ const context = {
 async function show() {
   leave?.();
   leave = undefined;
+  reading.abort();
+  reading = new AbortController();
+  const { signal } = reading;
   const { name, isKnown, query } = route();
   const page = pages[name];
   const container = h("div", { class: "page" });
@@ -84,10 +67,15 @@ async function show() {
   try {
     // What a page does a while after a key press must not change the address of the next one.
     const keep = (parameters) => { if (container.isConnected) context.keep(parameters); };
+    // What is changed on the server is waited for also by those who leave.
+    const api = (method, path, body, options) =>
+      server.api(method, path, body, method === "GET" ? { signal, ...options } : options);
+    container.append(loading());
     const { render } = await page.load();
     // Another page may be shown by now.
     if (!container.isConnected) return;
-    const left = await render(container, { ...context, keep, query });
+    container.replaceChildren();
+    const left = await render(container, { ...context, api, keep, query });
     if (typeof left !== "function") return;
     if (container.isConnected) leave = left;
     else left();
@@ -133,9 +121,10 @@ function header() {
   document.getElementById("header").append(
     h("nav", { "aria-label": "Pages" }, links), theme, key,
   );
+  document.getElementById("header").after(linkNotice());
 }
 
-signIn();
+signIn(first);
 header();
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The hash is the router's.
@@ -143,7 +132,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   document.getElementById("main").focus();
 });
 addEventListener("hashchange", () => {
-  signIn();
+  signIn(first);
   show();
 });
 addEventListener("keys", () => {

@@ -1,6 +1,6 @@
 // A form made from the parameters of an endpoint.
 
-import { empty, h, newId } from "./ui.js";
+import { bytes, empty, h, newId } from "./ui.js";
 import { textOf, valueOf } from "./schema.js";
 
 /** Parameters that stand first. */
@@ -85,9 +85,10 @@ function firstPage(text) {
 
 /** A page that is sent: HTML, or a file of any type, and its URL. */
 function documentControl(about, onchange) {
-  let sent = {};
+  /** What is sent in place of HTML, and the file that is being read. */
+  let [sent, wanted] = [{}, undefined];
   const html = h("textarea", { ...about, rows: 8, placeholder: "<h1>Paste HTML, or drop a file here</h1>", spellcheck: "false", oninput: () => {
-    sent = {};
+    [sent, wanted] = [{}, undefined];
     said.textContent = "";
     onchange();
   } });
@@ -95,12 +96,15 @@ function documentControl(about, onchange) {
   const said = h("small", { role: "status" });
   const take = async (file) => {
     if (file === undefined) return;
+    wanted = file;
     try {
       const { html: text = "", ...rest } = await pageOf(file);
+      if (wanted !== file) return;
       html.value = text;
       sent = rest;
-      said.textContent = `${file.name}, ${file.size} bytes`;
+      said.textContent = `${file.name}, ${bytes(file.size)}`;
     } catch (error) {
+      if (wanted !== file) return;
       said.textContent = `${file.name} cannot be read: ${error.message}`;
     }
     onchange();
@@ -129,7 +133,7 @@ function documentControl(about, onchange) {
       // The same file can be chosen again.
       file.value = "";
       said.textContent = "";
-      sent = rest;
+      [sent, wanted] = [rest, undefined];
     },
   };
 }

@@ -65,6 +65,9 @@ export function duration(milliseconds) {
   return `${short.format(milliseconds / 3_600_000)} h`;
 }
 
+/** How long something took: never nothing, although whole milliseconds may be none. */
+export const took = (milliseconds) => (milliseconds > 0 ? duration(milliseconds) : "< 1 ms");
+
 /** A share between 0 and 1: `12.3 %`. */
 export const percent = (share) => `${short.format(share * 100)} %`;
 

@@ -34,20 +34,24 @@ export async function list(context, path, parameters, most) {
   return { rows, count: total };
 }
 
+/** What each container waits for: a view of another thing may be in the same one. */
+const readings = new WeakMap();
+
 /**
  * Fills a container with what `show(await read())` returns, with the states before and instead of
- * it. Returns a function that does it again.
+ * it, unless it is filled with something else meanwhile. Returns a function that does it again.
  */
 export function view(container, read, show) {
-  let latest = 0;
   const again = async () => {
-    const mine = (latest += 1);
+    const mine = {};
+    const isLatest = () => readings.get(container) === mine;
+    readings.set(container, mine);
     container.replaceChildren(loading());
     try {
       const value = await read();
-      if (mine === latest) container.replaceChildren(...[show(value)].flat(Infinity).filter(Boolean));
+      if (isLatest()) container.replaceChildren(...[show(value)].flat(Infinity).filter(Boolean));
     } catch (error) {
-      if (mine === latest && error.name !== "AbortError") container.replaceChildren(failed(error.message, again));
+      if (isLatest() && error.name !== "AbortError") container.replaceChildren(failed(error.message, again));
     }
   };
   again();
@@ -67,7 +71,13 @@ export function poll(work, milliseconds) {
       document.addEventListener("visibilitychange", turn, { once: true });
       return;
     }
-    const goes = await work();
+    let goes;
+    try {
+      goes = await work();
+    } catch (error) {
+      // What was read for a page that was left is ended.
+      if (!isOver) throw error;
+    }
     if (goes !== false && !isOver) timer = setTimeout(turn, milliseconds);
   };
   turn();
@@ -91,14 +101,18 @@ export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.filter(Boolean).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value ?? "–"))));
 
-/** A choice with its label: `{element, input}`. `options` are values, or pairs with a text. */
-export function choice({ label, options, value, ...attributes }) {
+/**
+ * A choice with its label: `{element, input}`. `options` are values, or pairs with a text. With
+ * `isBeside` it stands by itself: as wide as its texts, beside its label.
+ */
+export function choice({ label, options, value, isBeside = false, ...attributes }) {
   const id = newId("choice");
   const input = h("select", { id, ...attributes }, options.map((option) => {
     const [of, text] = Array.isArray(option) ? option : [option, option];
     return h("option", { value: of, selected: of === value }, text);
   }));
-  return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input) };
+  const place = isBeside ? "field beside" : "field";
+  return { input, element: h("div", { class: place }, h("label", { for: id }, label), input) };
 }
 
 /** A note about a field, with an id. */

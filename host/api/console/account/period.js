@@ -4,9 +4,12 @@ import { choice } from "../views.js";
 
 const DAYS = { "1": "Last day", "7": "Last 7 days", "30": "Last 30 days", "365": "Last year", all: "All" };
 
-/** A choice of a period: `{element, input, from()}`; `from()` is a text for the query, or null. */
-export function period(value, label = "Period") {
-  const made = choice({ label, options: Object.entries(DAYS).map(([days, text]) => [days, text]), value });
+/**
+ * A choice of a period: `{element, input, from()}`; `from()` is a text for the query, or null.
+ * `more` is what `choice` takes.
+ */
+export function period(value, more = {}) {
+  const made = choice({ label: "Period", options: Object.entries(DAYS).map(([days, text]) => [days, text]), value, ...more });
   return {
     ...made,
     from: () => {

@@ -57,7 +57,7 @@ function shownUsage({ days, keys }) {
 }
 
 export function spending(context) {
-  const chosen = period("30");
+  const chosen = period("30", { isBeside: true });
   const [body, hosts] = [h("div"), h("div")];
   const look = () => {
     const from = chosen.from();

@@ -1,6 +1,6 @@
 // Webhooks: the secret that signs events, what was sent last with the answers, and what waits.
 
-import { copyButton, count, duration, h, table, time } from "../ui.js";
+import { copyButton, count, h, table, time, took } from "../ui.js";
 import { ask, asking, facts, list, read, view, worker } from "../views.js";
 
 /** Events that are shown. */
@@ -30,7 +30,7 @@ const DELIVERIES = [
   { label: "Sent", width: "12rem", cell: (row) => time(row.at) },
   { label: "Event", width: "10rem", cell: (row) => row.event },
   { label: "Answer", width: "6rem", cell: outcome },
-  { label: "Took", width: "6rem", isNumber: true, cell: (row) => duration(row.milliseconds) },
+  { label: "Took", width: "6rem", isNumber: true, cell: (row) => took(row.milliseconds) },
   { label: "Attempt", width: "5rem", isNumber: true, cell: (row) => count(row.attempt) },
   { label: "Receiver", width: "minmax(10rem, 2fr)", cell: (row) => h("span", { title: row.destination }, row.destination) },
 ];

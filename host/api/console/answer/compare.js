@@ -1,7 +1,7 @@
 // An answer next to an earlier one of this tab: with and without a parameter, from plain HTTP and
 // from the browser, of yesterday and of today.
 
-import { count, dollars, duration, h } from "../ui.js";
+import { count, dollars, h, took } from "../ui.js";
 import { choice } from "../views.js";
 import { diff } from "./diff.js";
 import { textNames, textOf } from "./text.js";
@@ -62,7 +62,7 @@ function shown(before, now, format) {
   return [
     changed.length === 0 ? h("p", { class: "note" }, "Both requests are the same.") : h("ul", {}, changed.map(([name, was, is]) =>
       h("li", { class: "break" }, h("code", {}, name), ": ", h("del", {}, was.slice(0, 200)), " ", h("ins", {}, is.slice(0, 200))))),
-    h("p", {}, `${count(removed)} lines less, ${count(added)} lines more; ${duration(before.took)} and ${cost(before)} then, ${duration(now.took)} and ${cost(now)} now.`),
+    h("p", {}, `${count(removed)} lines less, ${count(added)} lines more; ${took(before.took)} and ${cost(before)} then, ${took(now.took)} and ${cost(now)} now.`),
     added + removed === 0 ? h("p", { class: "good" }, "The content is the same.") : h("pre", { class: "wrap diff", tabindex: 0 }, lines(all)),
   ];
 }

@@ -1,6 +1,6 @@
 // Who served a page and why, and where its time went.
 
-import { dollars, duration, h, percent } from "../ui.js";
+import { dollars, duration, h, percent, took } from "../ui.js";
 import { facts, many, words } from "../views.js";
 
 /** Engines in words. */
@@ -40,7 +40,7 @@ export function waterfall(steps, total) {
     bar.style.marginInlineStart = `${(start_ms / end) * 100}%`;
     bar.style.width = `${Math.max(0.3, (ms / end) * 100)}%`;
     return h("tr", {}, h("th", { scope: "row" }, stepName(step)), h("td", { class: "number" }, duration(start_ms)),
-      h("td", { class: "number" }, duration(ms)), h("td", { class: "number" }, percent(ms / end)), h("td", { class: "track", "aria-hidden": "true" }, bar));
+      h("td", { class: "number" }, took(ms)), h("td", { class: "number" }, percent(ms / end)), h("td", { class: "track", "aria-hidden": "true" }, bar));
   };
   const heads = ["Step", "Begins after", "Takes", "Share"].map((name) => h("th", { scope: "col" }, name));
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Timing" }, h("table", { class: "costs waterfall" },
@@ -51,12 +51,12 @@ export function waterfall(steps, total) {
 export function servedView(page, response) {
   const all = servedFacts(page);
   const timing = Array.isArray(page.metadata?.timing) ? page.metadata.timing : [];
-  const took = page.duration_elasped_ms ?? 0;
+  const whole = page.duration_elasped_ms;
   return [
     all.length > 0 ? facts(all) : h("p", { class: "note" }, "Served by the engine that the request names."),
     h("h3", {}, "Timing"),
-    facts([["The page", duration(took)], ["The answer, seen from here", duration(response.milliseconds)]]),
-    timing.length > 0 ? waterfall(timing, took)
+    facts([whole !== undefined && ["The page", took(whole)], ["The answer, seen from here", took(response.milliseconds)]]),
+    timing.length > 0 ? waterfall(timing, whole ?? 0)
       : h("p", { class: "note" }, "Send the request with return_timing to see where the time went."),
   ];
 }

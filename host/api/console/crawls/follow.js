@@ -15,36 +15,38 @@ const LOOKS_MAX = 5_400;
 /**
  * Follows a crawl until it has ended or the returned function is called. `shown` is
  * `{crawl, pages, looks, isCut}`: its state, its pages so far in order, and what each look saw of
- * the queue. `onchange(shown, hasPages)` is called after each look, `onfail(message)` if some in a row
- * fail.
+ * the queue. `onchange(shown)` is called after each look, `onfail(message)` if some in a row fail.
  */
 export function follow(context, id, onchange, onfail) {
   const path = `/crawl/${encodeURIComponent(id)}`;
   const shown = { crawl: undefined, pages: [], looks: [], isCut: false };
   let [cursor, failures] = [0, 0];
+  const ends = new AbortController();
+  const { signal } = ends;
 
   /** The pages since the last look. */
   async function more() {
     let isAtEnd = false;
-    const before = shown.pages.length;
     while (!isAtEnd && shown.pages.length < PAGES_MAX) {
-      const response = await ask(context, "GET", withQuery(`${path}/log`, { cursor, limit: AT_ONCE }));
+      const response = await ask(context, "GET", withQuery(`${path}/log`, { cursor, limit: AT_ONCE }), undefined, { signal });
       for (const page of response.json) shown.pages.push(page);
       cursor = Number(response.headers.get("x-next-cursor") ?? cursor);
       isAtEnd = response.json.length < AT_ONCE;
     }
     shown.isCut = shown.pages.length >= PAGES_MAX;
-    return shown.pages.length > before;
   }
 
-  return poll(async () => {
+  const stop = poll(async () => {
     try {
       // The state first: what a crawl that has ended stored is complete.
-      shown.crawl = await read(context, path);
+      shown.crawl = await read(context, path, { signal });
       const { urls } = shown.crawl;
       if (urls && shown.looks.length < LOOKS_MAX) shown.looks.push([Date.now(), urls.waiting, urls.in_flight]);
-      onchange(shown, await more());
+      await more();
+      // A look that was under way must not be shown over one that began later.
+      if (!signal.aborted) onchange(shown);
     } catch (error) {
+      if (signal.aborted) return false;
       failures += 1;
       if (failures < FAILURES_MAX && shown.crawl !== undefined) return true;
       onfail(error.message);
@@ -53,6 +55,10 @@ export function follow(context, id, onchange, onfail) {
     failures = 0;
     return shown.crawl.state !== "ended";
   }, PERIOD);
+  return () => {
+    stop();
+    ends.abort();
+  };
 }
 
 /** Whether a page failed. */

@@ -51,9 +51,13 @@ export function show(container, context) {
       const found = await list(context, "/crawl", {}, CRAWLS_MAX);
       crawls = found.rows;
       body.hidden = crawls.length === 0;
-      other.replaceChildren(crawls.length === 0
+      // Its link may have the focus.
+      if (crawls.length > 0 || !other.querySelector(".button")) other.replaceChildren(crawls.length === 0
         ? empty("No crawls yet. A crawl follows the links of a site and keeps its pages for 7 days.", begin()) : "");
-      said.textContent = crawls.length === 0 ? "" : `${many(found.count, "crawl")}; those that ended are deleted after 7 days.`;
+      const cut = found.count > crawls.length ? `, of which the newest ${count(crawls.length)} are here` : "";
+      const text = crawls.length === 0 ? "" : `${many(found.count, "crawl")}${cut}; those that ended are deleted after 7 days.`;
+      // A reader says it anew each time that it is written.
+      if (said.textContent !== text) said.textContent = text;
       draw();
     } catch (error) {
       body.hidden = true;

@@ -5,7 +5,7 @@
 // map of the site shows what its sitemaps have in addition.
 
 import { count, dollars, empty, h, table } from "../ui.js";
-import { ask, read, withQuery, words, worker } from "../views.js";
+import { ask, read, view, withQuery, words, worker } from "../views.js";
 import { form } from "./request.js";
 
 /** Rows that a preview shows. */
@@ -77,7 +77,10 @@ export function show(container, context) {
   set(context.query);
   const preview = h("div", { class: "preview", "aria-live": "polite" },
     empty("See what the crawl would fetch before it begins: the links of the seed, or the map of the whole site."));
-  const fill = (nodes) => preview.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+  /** Fills the preview; one that was asked for before does not come over it. */
+  const fill = (read, shown) => new Promise((done) => {
+    view(preview, () => read().finally(done), shown);
+  });
   const text = h("pre", { class: "wrap", tabindex: 0, role: "region", "aria-label": "The request" });
   const write = () => {
     try {
@@ -96,9 +99,12 @@ export function show(container, context) {
   }, { class: "primary", type: "submit" });
   const looks = worker("Preview the links of the seed", async () => {
     const asked = request();
-    fill(shownScope(await scope(context, asked), asked));
+    await fill(() => scope(context, asked), (found) => shownScope(found, asked));
   });
-  const maps = worker("Map the site", async () => fill(shownMap(await map(context, request()))));
+  const maps = worker("Map the site", async () => {
+    const asked = request();
+    await fill(() => map(context, asked), shownMap);
+  });
 
   container.append(
     h("h1", {}, "New crawl"),

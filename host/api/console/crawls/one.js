@@ -1,6 +1,6 @@
 // One crawl: live curves, the site as a tree, its pages, what it skipped, its request.
 
-import { bytes, count, curve, dollars, download, duration, empty, failed, field, h, loading, tabs, time } from "../ui.js";
+import { bytes, count, curve, dollars, download, empty, failed, field, h, loading, tabs, time, took } from "../ui.js";
 import { ask, asking, facts, worker } from "../views.js";
 import { FILES } from "./files.js";
 import { curves, follow } from "./follow.js";
@@ -81,13 +81,13 @@ function downloads(context, id) {
 }
 
 /** What stands above the views of a crawl. */
-function head(crawl) {
+export function head(crawl) {
   const { urls } = crawl;
-  const ended = crawl.ended_at ?? Date.now() / 1000;
   return facts([
     ["State", state(crawl)],
     ["Begun", time(crawl.created)],
-    [crawl.ended ? "Took" : "Running for", duration((ended - crawl.created_at) * 1000)],
+    // The clock of this tab may be another than the server's: the time is said once it is known.
+    crawl.ended && ["Took", took(Date.parse(crawl.ended) - Date.parse(crawl.created))],
     ["Pages", count(crawl.pages)],
     ["Failed", h("span", { class: crawl.failed > 0 ? "bad" : null }, count(crawl.failed))],
     ["Size", bytes(crawl.bytes)],
@@ -100,6 +100,7 @@ export function show(container, context, id) {
   const top = h("div", {}, loading());
   const buttons = h("div", { class: "buttons" });
   const title = h("h1", { class: "break" }, "Crawl");
+  const told = h("p", { class: "hidden-label", role: "status" });
   const files = downloads(context, id);
   const pages = pagesView(context, id);
   const views = [
@@ -114,10 +115,11 @@ export function show(container, context, id) {
   ];
   let shown;
   let chosen = views.find((view) => view.name === context.query.get("tab")) ?? views[0];
-  let drawn = 0;
+  let [drawn, drawnPages] = [0, 0];
   const draw = () => {
     drawn = Date.now();
     if (shown === undefined) return;
+    drawnPages = shown.pages.length;
     if (chosen.name === "request") chosen.element.textContent = JSON.stringify(shown.crawl.request, null, 2);
     else chosen.update(shown);
   };
@@ -132,13 +134,14 @@ export function show(container, context, id) {
   const begin = () => {
     stop();
     shownState = undefined;
-    stop = follow(context, id, (now, hasPages) => {
+    stop = follow(context, id, (now) => {
       const isFirst = shown === undefined;
       shown = now;
       const { crawl } = now;
       title.textContent = crawl.request?.url ?? `Crawl ${crawl.id}`;
       top.replaceChildren(head(crawl), now.isCut ? h("p", { class: "note" }, "Curves, tree and list have the first 500,000 pages.") : "");
       const isRunning = crawl.state === "running" || crawl.state === "queued";
+      if (crawl.state !== shownState) told.textContent = `The crawl: ${state(crawl)}`;
       // Drawn once for each state: a person may be about to press one.
       if (crawl.state !== shownState) buttons.replaceChildren(...[
         isRunning && worker("Stop", async () => {
@@ -152,7 +155,8 @@ export function show(container, context, id) {
         }),
       ].flat().filter(Boolean));
       shownState = crawl.state;
-      const isDue = (hasPages || chosen.name === "live") && Date.now() - drawn > redraw(now.pages);
+      const hasMore = now.pages.length !== drawnPages;
+      const isDue = (hasMore || chosen.name === "live") && Date.now() - drawn > redraw(now.pages);
       if (isFirst || !isRunning || isDue) draw();
     }, (message) => {
       buttons.replaceChildren();
@@ -161,7 +165,7 @@ export function show(container, context, id) {
   };
   container.append(
     h("p", {}, h("a", { href: context.address("crawls") }, "← Crawls")),
-    h("div", { class: "title" }, title, buttons), top, files.element, body,
+    h("div", { class: "title" }, title, buttons), told, top, files.element, body,
   );
   begin();
   return () => {

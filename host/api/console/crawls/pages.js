@@ -62,7 +62,8 @@ export function pagesView(context, id) {
       (kind === "all" || isFailed(page) === (kind === "failed")) &&
       (wanted === "" || `${page.status} ${page.url} ${page.error ?? ""} ${page.cause ?? ""}`.toLowerCase().includes(wanted));
     const found = pages.filter(has);
-    said.textContent = `${count(found.length)} of ${count(pages.length)} pages`;
+    const text = `${count(found.length)} of ${count(pages.length)} pages`;
+    if (said.textContent !== text) said.textContent = text;
     rows.set(found);
   };
   search.input.addEventListener("input", settled(draw));

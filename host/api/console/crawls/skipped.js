@@ -3,7 +3,7 @@
 import { count, field, h, table } from "../ui.js";
 import { ask, choice, inPlayground, settled, view, withQuery, words } from "../views.js";
 
-/** URLs that are read at once, and that are shown. */
+/** URLs that are read at once, and that are kept in the tab. */
 const [AT_ONCE, SKIPPED_MAX] = [50_000, 200_000];
 
 async function readAll(context, id) {
@@ -38,7 +38,10 @@ function shownRows(context, rows) {
   search.input.addEventListener("input", settled(draw));
   which.input.addEventListener("input", draw);
   draw();
-  return [h("div", { class: "fields" }, search.element, which.element), list.element];
+  return [
+    rows.length >= SKIPPED_MAX && h("p", { class: "note" }, `The first ${count(SKIPPED_MAX)} skipped URLs; GET /crawl/{id}/skipped has all.`),
+    h("div", { class: "fields" }, search.element, which.element), list.element,
+  ];
 }
 
 /** The view: `{element, update({crawl})}`. It is read when it is first seen, and at the end. */

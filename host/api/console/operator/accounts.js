@@ -18,15 +18,16 @@ const COLUMNS = [
   { label: "Seats", width: "6rem", isNumber: true, cell: (one) => (one.subscription ? `${count(one.subscription.active)}/${count(one.subscription.seats)}` : "") },
 ];
 
-/** Every account; this list has no cursor. */
+/** The accounts, and how many there are: `{rows, total}`; this list has no cursor. */
 async function accounts(context) {
-  const rows = [];
-  for (let page = 1; rows.length < ACCOUNTS_MAX; page += 1) {
+  const found = { rows: [], total: 0 };
+  for (let page = 1; found.rows.length < ACCOUNTS_MAX; page += 1) {
     const { data, count: total } = await read(context, withQuery("/admin/accounts", { limit: 1000, page }));
-    rows.push(...data);
-    if (data.length === 0 || rows.length >= total) break;
+    found.rows.push(...data);
+    found.total = total;
+    if (data.length === 0 || found.rows.length >= total) break;
   }
-  return rows;
+  return found;
 }
 
 function create(context, ondone) {
@@ -79,7 +80,7 @@ function seats(context, path, again, account) {
 /** One account. */
 function shownAccount(context, path, account, again) {
   const { subscription, keys } = account;
-  const chosen = period("7", "Pages of");
+  const chosen = period("7", { label: "Pages of", isBeside: true });
   const hosts = h("div");
   const look = () => hosts.replaceChildren(...hostsView(context, `${path}/hosts`, chosen.from()));
   chosen.input.addEventListener("input", look);
@@ -127,7 +128,7 @@ export function accountsView(context) {
       look();
     }));
   };
-  const look = view(body, () => accounts(context), (all) => {
+  const look = view(body, () => accounts(context), ({ rows: all, total }) => {
     const search = field({ label: "Search in names and ids", type: "search" });
     const rows = table(COLUMNS, { label: "Accounts", height: 360, nothing: "No such accounts.", onopen: (account) => {
       context.keep({ tab: "accounts", account: account.id });
@@ -139,7 +140,7 @@ export function accountsView(context) {
     };
     search.input.addEventListener("input", settled(draw));
     draw();
-    return [h("p", { class: "note" }, `${many(all.length, "account")}. Open one to see its money, and why its pages failed.`), search.element, rows.element];
+    return [h("p", { class: "note" }, `${many(total, "account")}${total > all.length ? `, of which the first ${count(all.length)} are here` : ""}. Open one to see its money, and why its pages failed.`), search.element, rows.element];
   });
   const named = context.query.get("account");
   if (named) open(named);

@@ -1,6 +1,6 @@
 // The last lines of the log, by the id of a request or any other text.
 
-import { empty, field, h, table, time } from "../ui.js";
+import { count, empty, field, h, table, time } from "../ui.js";
 import { many, read, settled, view, withQuery } from "../views.js";
 
 /** Lines that are asked for. */
@@ -57,7 +57,7 @@ export function logView(context) {
     const rows = table(COLUMNS, { label: "Lines of the log, newest first", height: 520,
       onopen: (row) => one.replaceChildren(h("pre", { class: "wrap", tabindex: 0 }, whole(row))) });
     rows.set(data.map(parsed));
-    return [h("p", { class: "note" }, `${many(total, "line")}; the server keeps the last 20,000.`), rows.element, one];
+    return [h("p", { class: "note" }, `${many(total, "line")}${total > data.length ? `, of which the newest ${count(data.length)} are here` : ""}; the server keeps the last 20,000.`), rows.element, one];
   });
   search.input.addEventListener("input", settled(() => {
     context.keep({ tab: "log", text: search.input.value.trim() });

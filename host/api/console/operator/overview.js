@@ -1,7 +1,7 @@
 // Health now, and metrics of the last day as curves.
 
 import { failure } from "../api.js";
-import { bytes, count, curve, duration, empty, h, loading } from "../ui.js";
+import { bytes, count, curve, duration, empty, h, loading, took } from "../ui.js";
 import { choice, facts, failing, poll, read, share, withQuery, words } from "../views.js";
 
 /** Milliseconds between two looks at the health, and at the metrics. */
@@ -51,11 +51,11 @@ function points(times, { first, values }, draw) {
   });
 }
 
-/** The mean of each minute: how much a sum grew by how much its count did. */
-function means(times, sum, n) {
-  return sum.values.slice(1).map((value, index) => {
+/** The mean of each minute: how much a sum grew by how much its count did. Nothing has no mean. */
+export function means(times, sum, n) {
+  return sum.values.slice(1).flatMap((value, index) => {
     const counted = change(n.values[index], n.values[index + 1]);
-    return [times[sum.first + index + 1] * 1000, counted === 0 ? 0 : change(sum.values[index], value) / counted];
+    return counted === 0 ? [] : [[times[sum.first + index + 1] * 1000, change(sum.values[index], value) / counted]];
   });
 }
 
@@ -84,13 +84,13 @@ function shownHistory(history) {
 const well = (isWell, text) => h("span", { class: isWell ? "good" : "bad" }, text);
 
 function shownHealth(health) {
-  const engine = ({ ok, milliseconds, error }) => well(ok, ok ? `works, ${duration(milliseconds ?? 0)}` : `does not work: ${error}`);
+  const engine = ({ ok, milliseconds, error }) => well(ok, ok ? `works${typeof milliseconds === "number" ? `, ${took(milliseconds)}` : ""}` : `does not work: ${error}`);
   const { memory, pages, connections, disk } = health;
   return [
     facts([
       ["Server", well(health.status === "ok", health.status)],
       ["Version", health.version],
-      ["Running for", duration(health.uptime_seconds * 1000)],
+      ["Running for", health.uptime_seconds < 1 ? "< 1 s" : duration(health.uptime_seconds * 1000)],
       ["Plain HTTP", engine(health.engines.http)],
       ["Browser", engine(health.engines.browser)],
       ["Ledger", well(health.ledger.ok, health.ledger.ok ? "writes" : "cannot be written")],
@@ -109,7 +109,7 @@ function shownHealth(health) {
 /** The view; `onleave` takes what is to be called when the page is left. */
 export function overview(context, onleave) {
   const [now, past] = [h("div", {}, loading()), h("div", { class: "curves" }, loading())];
-  const hours = choice({ label: "Curves of the last", options: [["60", "hour"], ["360", "6 hours"], ["1440", "day"]], value: "60" });
+  const hours = choice({ label: "Curves of the last", options: [["60", "hour"], ["360", "6 hours"], ["1440", "day"]], value: "60", isBeside: true });
   onleave(poll(async () => {
     const response = await context.api("GET", "/health");
     const { json } = response;

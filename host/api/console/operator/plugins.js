@@ -1,7 +1,7 @@
 // The plugins in effect: generation, calls, time and memory against their limits, traps, and why
 // the last reload failed.
 
-import { bytes, count, duration, failed, field, h, loading, table, time } from "../ui.js";
+import { bytes, count, duration, failed, field, h, loading, table, time, took } from "../ui.js";
 import { facts, failing, many, poll, read, settled, share } from "../views.js";
 
 /** Milliseconds between two looks: a plugin author waits for his reload. */
@@ -22,7 +22,7 @@ const COLUMNS = [
   { label: "Calls", width: "6rem", isNumber: true, cell: (row) => count(row.calls) },
   { label: "Failures", width: "6rem", isNumber: true, cell: (row) => count(row.failures) },
   { label: "Traps", width: "5rem", isNumber: true, cell: (row) => h("span", { class: row.traps > 0 ? "bad" : null }, count(row.traps)) },
-  { label: "Mean time", width: "7rem", isNumber: true, cell: (row) => duration(mean(row)) },
+  { label: "Mean time", width: "7rem", isNumber: true, cell: (row) => (row.calls === 0 ? "–" : took(mean(row))) },
   { label: "of its limit", width: "6rem", isNumber: true, cell: (row) => part(mean(row), row.limits.time_ms) },
   { label: "Most memory", width: "7rem", isNumber: true, cell: (row) => bytes(row.memory_peak_bytes) },
   { label: "of its limit", width: "6rem", isNumber: true, cell: (row) => part(row.memory_peak_bytes, row.limits.memory_mib * MIB) },

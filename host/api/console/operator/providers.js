@@ -1,6 +1,6 @@
 // Third-party providers: whether they can run, what they served, why they failed, what they cost.
 
-import { count, duration, h, percent, table } from "../ui.js";
+import { count, duration, h, percent, table, took } from "../ui.js";
 import { facts, read, view, words } from "../views.js";
 
 /** The calls of a provider on the caller's and on the operator's credentials together. */
@@ -25,7 +25,7 @@ const COLUMNS = [
   { label: "Calls", width: "6rem", isNumber: true, cell: (row) => count(calls(row).calls) },
   { label: "Served", width: "6rem", isNumber: true, cell: (row) => (calls(row).calls === 0 ? "–" : percent(calls(row).served / calls(row).calls)) },
   { label: "Most frequent failure", width: "minmax(8rem, 2fr)", cell: (row) => words(Object.entries(calls(row).failures).sort(([, a], [, b]) => b - a)[0]?.[0]) },
-  { label: "Mean time", width: "7rem", isNumber: true, cell: (row) => duration(Math.max(row.pooled.mean_ms, row.own_keys.mean_ms)) },
+  { label: "Mean time", width: "7rem", isNumber: true, cell: (row) => (calls(row).calls === 0 ? "–" : took(Math.max(row.pooled.mean_ms, row.own_keys.mean_ms))) },
   { label: "Cost", width: "8rem", isNumber: true, cell: (row) => `$${row.pooled.vendor_cost}` },
   { label: "Billed", width: "8rem", isNumber: true, cell: (row) => `$${row.pooled.billed}` },
 ];
@@ -36,8 +36,8 @@ const payment = (title, made) => [
     ["Calls", count(made.calls)],
     ["Served a page", count(made.served)],
     ...Object.entries(made.failures).map(([name, n]) => [`Failed: ${words(name)}`, count(n)]),
-    ["Mean time", duration(made.mean_ms)],
-    ["Longest time", duration(made.slowest_ms)],
+    ["Mean time", made.calls === 0 ? "–" : took(made.mean_ms)],
+    ["Longest time", made.calls === 0 ? "–" : took(made.slowest_ms)],
     ["Cost", `$${made.vendor_cost}`],
     ["Billed", `$${made.billed}`],
     ["Margin", `$${made.margin}`],

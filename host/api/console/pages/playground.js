@@ -90,6 +90,34 @@ export async function render(container, context) {
   return playground(container, context, described, endpoint);
 }
 
+/** Whether the answer is below the request and not beside it, as in `console.css`. */
+const isBelow = () => matchMedia("(max-width: 60rem)").matches;
+
+/** Fills the answer; the focus stays in it although its element is no longer there. */
+function fill(answer, ...nodes) {
+  const hadFocus = answer.contains(document.activeElement);
+  answer.replaceChildren(...nodes);
+  if (hadFocus) answer.focus({ preventScroll: true });
+}
+
+/**
+ * Scrolls the answer into view where it is below the request. The focus moves to it if its element
+ * would be out of the window then. `block` is what `scrollIntoView` takes.
+ */
+function reveal(answer, block) {
+  if (!isBelow()) return;
+  const [focused, root] = [document.activeElement, document.documentElement];
+  const head = document.getElementById("header").offsetHeight + 8;
+  const { top, bottom } = answer.getBoundingClientRect();
+  const wanted = block === "start" ? top - head : Math.max(0, bottom - root.clientHeight);
+  const by = Math.min(wanted, root.scrollHeight - root.clientHeight - root.scrollTop);
+  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
+  answer.style.scrollMarginTop = `${head}px`;
+  answer.scrollIntoView({ behavior, block });
+  const isOut = focused.getBoundingClientRect().bottom - by < head;
+  if (isOut && !answer.contains(focused)) answer.focus({ preventScroll: true });
+}
+
 /** Whether the endpoint was just chosen: its control is drawn anew, and has the focus again. */
 let isChosen = false;
 
@@ -98,7 +126,7 @@ function playground(container, context, described, endpoint) {
   const all = parameters(described, endpoint);
   const state = { view: context.query.get("v") ?? undefined, aborter: undefined, timer: undefined };
   const made = form(all, given(endpoint, context.query), formats(described), () => changed());
-  const answer = h("section", { class: "answer", "aria-label": "Answer" });
+  const answer = h("section", { class: "answer", "aria-label": "Answer", tabindex: -1 });
   const wrong = h("p", { class: "bad", role: "alert" });
   const note = h("small", { role: "status" });
   const sample = h("div", {});
@@ -140,7 +168,8 @@ function playground(container, context, described, endpoint) {
     wrong.textContent = errors.join("; ");
     if (errors.length > 0) return;
     if (context.key() === "") {
-      answer.replaceChildren(withoutKey(context));
+      fill(answer, withoutKey(context));
+      reveal(answer, "start");
       return;
     }
     state.aborter?.abort();
@@ -148,13 +177,22 @@ function playground(container, context, described, endpoint) {
     state.aborter = aborter;
     stop.hidden = false;
     answer.setAttribute("aria-busy", "true");
-    answer.replaceChildren(loading("Waiting for the page…"));
+    const waiting = loading("Waiting for the page…");
+    // The other button that stops it may be out of the window.
+    if (isBelow()) waiting.append(" ", h("button", { type: "button", onclick: () => aborter.abort() }, "Stop"));
+    fill(answer, waiting);
+    reveal(answer, "nearest");
+    const from = document.activeElement;
     try {
       const request = { ...value, ...more };
       const response = await context.api("POST", endpoint, request, { signal: aborter.signal });
-      if (state.aborter === aborter) show(request, response, () => run(more));
+      if (state.aborter !== aborter) return;
+      const now = document.activeElement;
+      show(request, response, () => run(more));
+      // A person who went elsewhere meanwhile stays there.
+      if ([from, send, stop, document.body].includes(now) || answer.contains(document.activeElement)) reveal(answer, "start");
     } catch (error) {
-      if (state.aborter === aborter) answer.replaceChildren(empty(error.name === "AbortError" ? "Stopped." : error.message));
+      if (state.aborter === aborter) fill(answer, empty(error.name === "AbortError" ? "Stopped." : error.message));
     } finally {
       if (state.aborter === aborter) {
         answer.removeAttribute("aria-busy");
@@ -165,7 +203,7 @@ function playground(container, context, described, endpoint) {
   }
   function show(request, response, again) {
     if (!response.ok || response.json === undefined) {
-      answer.replaceChildren(failed(failure(response), again));
+      fill(answer, failed(failure(response), again));
       return;
     }
     const onchoose = (name) => {
@@ -175,7 +213,7 @@ function playground(container, context, described, endpoint) {
     const open = (url) => context.open("playground", { e: "/scrape", b: JSON.stringify({ ...ENDPOINTS["/scrape"], url }) });
     const turn = (pages) => run({ pages: pages === "" ? undefined : pages });
     const nodes = answerView({ endpoint, request, response, chosen: state.view, context, onchoose, open, turn, use: made.set });
-    answer.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+    fill(answer, ...nodes.flat(Infinity).filter(Boolean));
   }
   const keyed = () => {
     if (answer.querySelector(".keyless") !== null) answer.replaceChildren(first(context));

@@ -75,6 +75,7 @@ pub(super) const FILES: &[File] = files![
     "pages/operator.js",
     "pages/playground.js",
     "schema.js",
+    "signing.js",
     "ui.js",
     "views.css",
     "views.js",
