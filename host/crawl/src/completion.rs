@@ -100,6 +100,24 @@ impl FrontierLease {
         (!is_folded).then(|| Undelivered::new(&self.run, self.n))
     }
 
+    /// Gives back a page that was not requested: a crawl that is stopped skips it, one that is
+    /// paused or parked fetches it when it continues.
+    pub(super) fn give_back(self) {
+        if self.run.stopped.is_cancelled() {
+            self.skip(SkipReason::Stopped);
+        } else {
+            self.leave();
+        }
+    }
+
+    /// Ends the lease of a page that gets no entry: until then it is stored as waiting, so the crawl
+    /// fetches it when it continues.
+    fn leave(mut self) {
+        self.is_open = false;
+        lock(&self.run.frontier).complete(self.n, &Discovered::default(), true);
+        drop(Undelivered::new(&self.run, self.n));
+    }
+
     pub(super) fn skip(mut self, reason: SkipReason) {
         self.is_open = false;
         lock(&self.run.frontier).skip(self.n, reason);

@@ -66,7 +66,7 @@ async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) 
     let producing = Box::pin(producing);
     let (page_budget, produced) = tokio::select! {
         biased;
-        () = run.gives_back(&gate) => return lease.skip(SkipReason::Stopped),
+        () = run.gives_back(&gate) => return lease.give_back(),
         produced = producing => produced,
     };
     match produced.failed_by {

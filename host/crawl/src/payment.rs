@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use trawl_billing::{Billing, Cap, FundsError};
+use trawl_billing::{Cap, FundsError};
 use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded, Unpaid};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, PageFailure, StopReason};
 use trawl_plan::PagePlan;
 
-use super::job::Job;
 use super::paid::PaidPage;
 use super::run::CrawlRun;
-use super::turn;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
 /// the others, which can still be paid.
@@ -48,7 +46,7 @@ pub(super) async fn settled(
             Err(unpaid) => Attempt::Refused(unpaid),
         }
     };
-    let ended = retried(unpaid, &run.stopped, || pauses(run), settle_again);
+    let ended = retried(unpaid, ends(run), settle_again);
     Some(match ended.await? {
         Ok(outcome) => outcome,
         Err(unpaid) => unpaid.failed(),
@@ -77,7 +75,7 @@ pub(super) async fn refunded(
             Err(_refused) => Attempt::Refused(()),
         }
     };
-    let ended = retried((), &run.stopped, || pauses(run), refund_again);
+    let ended = retried((), ends(run), refund_again);
     Some(ended.await?.unwrap_or(paid.charge))
 }
 
@@ -90,26 +88,39 @@ enum Attempt<T, U> {
     Unheard(U),
 }
 
+/// What ends the tries of a page.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    stopped: &'a CancellationToken,
+    paused: &'a CancellationToken,
+}
+
+fn ends(run: &CrawlRun) -> Ends<'_> {
+    Ends {
+        stopped: &run.stopped,
+        paused: &run.paused,
+    }
+}
+
 /// Tries to pay again until that succeeds, so many tries were refused, or the crawl is stopped.
-/// `None` if it `pauses` before.
-async fn retried<T, U, P: Future<Output = ()>, A: Future<Output = Attempt<T, U>>>(
+/// `None` if it is paused or parked before.
+async fn retried<T, U, A: Future<Output = Attempt<T, U>>>(
     mut unpaid: U,
-    stopped: &CancellationToken,
-    pauses: impl Fn() -> P,
+    ends: Ends<'_>,
     attempt: impl Fn(U) -> A,
 ) -> Option<Result<T, U>> {
     let mut n_refused = 0;
     while n_refused < UNPAID_RETRIES_MAX {
         tokio::select! {
             biased;
-            () = stopped.cancelled() => break,
-            () = pauses() => return None,
+            () = ends.stopped.cancelled() => break,
+            () = ends.paused.cancelled() => return None,
             () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
         }
         let ended = tokio::select! {
             biased;
             ended = attempt(unpaid) => ended,
-            () = pauses() => return None,
+            () = ends.paused.cancelled() => return None,
         };
         unpaid = match ended {
             Attempt::Paid(paid) => return Some(Ok(paid)),
@@ -121,23 +132,6 @@ async fn retried<T, U, P: Future<Output = ()>, A: Future<Output = Attempt<T, U>>
         };
     }
     Some(Err(unpaid))
-}
-
-/// Resolves when a background crawl is paused because the server stops, or parked because its plan
-/// has ended: what is not paid then is fetched again when it continues. Never for a streaming
-/// crawl.
-async fn pauses(run: &CrawlRun) {
-    paused(&run.job, &run.money.payer.billing, &run.server_stops).await;
-}
-
-async fn paused(job: &Job, billing: &Billing, server_stops: &CancellationToken) {
-    if !job.in_background {
-        return std::future::pending().await;
-    }
-    tokio::select! {
-        () = server_stops.cancelled() => {}
-        () = turn::plan_ended(billing, job) => {}
-    }
 }
 
 /// Whether no page can be paid any more, and this one reserved nothing: it is as if it was not
@@ -192,13 +186,7 @@ pub(super) fn out_of_funds(run: &CrawlRun, error: &FundsError) {
 
 #[cfg(test)]
 mod tests {
-    use trawl_billing::testing::billing_with;
-    use trawl_model::{Nanodollars, Terms};
-    use trawl_store::CrawlRecord;
-    use trawl_store::testing::running_crawl;
-
     use super::*;
-    use crate::job::CrawlProgress;
 
     #[test]
     fn a_page_that_reserved_something_is_not_skipped_for_the_money() {
@@ -228,45 +216,22 @@ mod tests {
     #[tokio::test]
     async fn a_page_that_is_not_paid_yet_is_tried_until_its_crawl_ends() {
         let (stopped, paused) = (CancellationToken::new(), CancellationToken::new());
-        let pauses = || paused.cancelled();
-        assert_eq!(retried(0, &stopped, pauses, second).await, Some(Ok(1)));
+        let ends = Ends {
+            stopped: &stopped,
+            paused: &paused,
+        };
+        assert_eq!(retried(0, ends, second).await, Some(Ok(1)));
         // The ledger waits for money that other pages hold.
         let held = |_: u8| std::future::pending::<Attempt<u8, u8>>();
         let parked = async {
             tokio::time::sleep(2 * UNPAID_RETRY_DELAY).await;
             paused.cancel();
         };
-        let (given_up, ()) = tokio::join!(retried(0, &stopped, pauses, held), parked);
+        let (given_up, ()) = tokio::join!(retried(0, ends, held), parked);
         assert_eq!(given_up, None);
-        assert_eq!(retried(0, &stopped, pauses, second).await, None);
+        assert_eq!(retried(0, ends, second).await, None);
         stopped.cancel();
-        let failed = retried(0, &stopped, pauses, second).await;
+        let failed = retried(0, ends, second).await;
         assert_eq!(failed, Some(Err(0)), "a stopped crawl does not continue");
-    }
-
-    #[tokio::test]
-    async fn pages_of_a_background_crawl_wait_for_money_until_it_is_paused_or_parked() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (billing, account) = billing_with(directory.path(), Nanodollars(1_000)).await;
-        let is_paused = async |in_background: bool, terms: Terms, stops: &CancellationToken| {
-            let record = CrawlRecord {
-                in_background,
-                terms,
-                ..running_crawl(&account, "ab12")
-            };
-            let job = Job::new(&record, CrawlProgress::stored(&record));
-            let short = Duration::from_millis(200);
-            let paused = paused(&job, &billing, stops);
-            tokio::time::timeout(short, paused).await.is_ok()
-        };
-        let running = CancellationToken::new();
-        assert!(!is_paused(true, Terms::PayAsYouGo, &running).await);
-        // The account has no plan.
-        assert!(is_paused(true, Terms::Unlimited, &running).await);
-        assert!(!is_paused(false, Terms::Unlimited, &running).await);
-        let stopping = CancellationToken::new();
-        stopping.cancel();
-        assert!(is_paused(true, Terms::PayAsYouGo, &stopping).await);
-        assert!(!is_paused(false, Terms::PayAsYouGo, &stopping).await);
     }
 }

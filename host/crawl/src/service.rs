@@ -25,7 +25,7 @@ use super::webhooks::{WebhookLimits, WebhooksFull};
 
 /// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
-/// Delay before the end of a crawl is stored again.
+/// Delay before the end of a crawl is stored again, or that it is parked.
 const END_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long a cancellation waits for the pages in flight before it responds.
 const CANCEL_TIME_MAX: Duration = Duration::from_millis(900);
@@ -328,12 +328,19 @@ impl Crawls {
         drop(membership);
     }
 
-    /// Parks a crawl that ran or waited to run. It is shown as parked once it is stored and no
-    /// member any more: who sees that may resume it.
+    /// Parks a crawl that ran or waited to run; without space or the database, once they are back.
+    /// It is shown as parked once it is stored and no member any more: who sees that may resume it.
+    /// One that is cancelled meanwhile ends.
     async fn park(&self, job: &Job, reason: StopReason) {
-        let parked = self.parts.store.park_crawl(&job.id, Some(reason)).await;
-        if let Err(error) = parked {
+        while let Err(error) = self.parts.store.park_crawl(&job.id, Some(reason)).await {
             tracing::error!(crawl = job.id, error = %error, "could not park a crawl");
+            if job.cancel.is_cancelled() {
+                return self.store_end_at_last(job, StopReason::Cancelled).await;
+            }
+            if !self.may_store_later(&error) {
+                return;
+            }
+            tokio::time::sleep(END_RETRY_DELAY).await;
         }
     }
 
@@ -357,12 +364,17 @@ impl Crawls {
     async fn store_end_at_last(&self, job: &Job, stop: StopReason) {
         while let Err(error) = self.store_end(&job.id, stop).await {
             tracing::error!(crawl = job.id, error = %error, "could not store the end of a crawl");
-            let is_passing = error.is_full() || error.is_unreachable();
-            if !is_passing || self.parts.stop.is_cancelled() {
+            if !self.may_store_later(&error) {
                 return;
             }
             tokio::time::sleep(END_RETRY_DELAY).await;
         }
+    }
+
+    /// Whether this process may store later what failed with this error.
+    fn may_store_later(&self, error: &StoreError) -> bool {
+        let is_passing = error.is_full() || error.is_unreachable();
+        is_passing && !self.parts.stop.is_cancelled()
     }
 
     async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {
