@@ -1,9 +1,11 @@
-//! The charge of a page, and the end of a crawl whose pages cannot be paid.
+//! The charge of a page, also by an earlier process, and the end of a crawl whose pages cannot be
+//! paid.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use trawl_billing::{Cap, FundsError};
 use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded, Unpaid};
@@ -21,6 +23,37 @@ const REFUSED_IN_A_ROW_MAX: u32 = 3;
 const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// How often a charge is tried on a ledger that accepts other entries.
 const UNPAID_RETRIES_MAX: usize = 20;
+
+/// What an earlier process charged for the page of this id and URL. While the store does not say,
+/// the page waits: if it was charged and fails now, it is to be refunded.
+///
+/// # Errors
+/// [`NotKnown`] if the crawl is stopped, paused or parked before.
+pub(super) async fn charged_before(
+    run: &CrawlRun,
+    page: (&str, &Url),
+) -> Result<Option<PaidPage>, NotKnown> {
+    let Some(pages) = &run.money.paid else {
+        return Ok(None);
+    };
+    let look_up = || pages.find(&run.frontier, page);
+    if let Ok(found) = look_up().await {
+        return Ok(found);
+    }
+    let look_up_again = |()| async {
+        match look_up().await {
+            Ok(found) => Attempt::Done(found),
+            Err(_failed) => Attempt::Unheard(()),
+        }
+    };
+    match retried((), ends(run), look_up_again).await {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(())) | None => Err(NotKnown),
+    }
+}
+
+/// It is not known whether an earlier process charged a page.
+pub(super) struct NotKnown;
 
 /// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
 /// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
@@ -42,7 +75,7 @@ pub(super) async fn settled(
         }
         let page_budget = run.context.page_budget(paid_by, plan);
         match page::settle_again(page_budget, unpaid).await {
-            Ok(outcome) => Attempt::Paid(outcome),
+            Ok(outcome) => Attempt::Done(outcome),
             Err(unpaid) => Attempt::Refused(unpaid),
         }
     };
@@ -71,7 +104,7 @@ pub(super) async fn refunded(
     }
     let refund_again = |()| async {
         match refund().await {
-            Ok(()) => Attempt::Paid(Charge::default()),
+            Ok(()) => Attempt::Done(Charge::default()),
             Err(_refused) => Attempt::Refused(()),
         }
     };
@@ -79,9 +112,9 @@ pub(super) async fn refunded(
     Some(ended.await?.unwrap_or(paid.charge))
 }
 
-/// How a try to pay ended.
+/// How a try to pay, or to learn what was paid, ended.
 enum Attempt<T, U> {
-    Paid(T),
+    Done(T),
     /// Not yet.
     Refused(U),
     /// The ledger does not answer: it was not tried.
@@ -123,7 +156,7 @@ async fn retried<T, U, A: Future<Output = Attempt<T, U>>>(
             () = ends.paused.cancelled() => return None,
         };
         unpaid = match ended {
-            Attempt::Paid(paid) => return Some(Ok(paid)),
+            Attempt::Done(done) => return Some(Ok(done)),
             Attempt::Refused(unpaid) => {
                 n_refused += 1;
                 unpaid
@@ -209,7 +242,7 @@ mod tests {
     fn second(n_tries: u8) -> std::future::Ready<Attempt<u8, u8>> {
         std::future::ready(match n_tries {
             0 => Attempt::Refused(1),
-            n => Attempt::Paid(n),
+            n => Attempt::Done(n),
         })
     }
 
