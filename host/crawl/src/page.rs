@@ -47,7 +47,7 @@ async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) 
             return failed(lease, Some(paid), outcome).await;
         }
         let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
-        return refetch_paid(lease, &plan, admission.under(gate), paid).await;
+        return refetch_paid(lease, &plan, (admission, gate), paid).await;
     }
     if let Some(failure) = refusal {
         return not_allowed(lease, &leased, failure).await;
@@ -169,11 +169,23 @@ async fn failed(lease: FrontierLease, paid: Option<PaidPage>, outcome: PageOutco
     }
 }
 
-/// Fetches a page again, free of charge, that an earlier process charged and did not deliver.
-async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, admission: Admission, paid: PaidPage) {
+/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. What a
+/// background crawl does not fetch again is refunded at its end.
+async fn refetch_paid(
+    lease: FrontierLease,
+    plan: &PagePlan,
+    (admission, gate): (Admission, Arc<PageGate>),
+    paid: PaidPage,
+) {
     let run = lease.run();
-    let admission = Arc::new(admission);
-    let produced = page::produce_unbilled(&run.context, plan, &admission).await;
+    let rules = Arc::clone(&gate) as Arc<dyn PageRules>;
+    let admission = Arc::new(admission.under(rules));
+    let producing = Box::pin(page::produce_unbilled(&run.context, plan, &admission));
+    let produced = tokio::select! {
+        biased;
+        () = run.gives_back(&gate), if run.job.in_background => return lease.give_back(),
+        produced = producing => produced,
+    };
     let delivered = (produced.usage.content_bytes, produced.outcome);
     deliver_paid(lease, paid, delivered).await;
 }
