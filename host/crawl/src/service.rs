@@ -208,9 +208,9 @@ impl Crawls {
                         account,
                         key: record.key,
                     },
-                    delivered: record.counts.spent,
                 };
-                ending.refund(&self.parts).await;
+                // It is logged, and the crawl has ended all the same.
+                let _refunded = ending.refund(&self.parts).await;
             }
         }
         // Looked up after the end was stored: the crawl may be resumed at the same time.
@@ -308,13 +308,13 @@ impl Crawls {
         }
         if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
-            if job.in_background {
-                let ending = EndingCrawl {
-                    id: &job.id,
-                    spender: job.spender(),
-                    delivered: job.progress().spent,
-                };
-                ending.refund(&self.parts).await;
+            let ending = EndingCrawl {
+                id: &job.id,
+                spender: job.spender(),
+            };
+            if job.in_background && !ending.refund_at_last(&self.parts).await {
+                // The next process ends it.
+                return;
             }
             if let Some(ready) = &ready {
                 self.finish_pipeline(&job, verb, ready).await;
