@@ -100,22 +100,15 @@ impl FrontierLease {
         (!is_folded).then(|| Undelivered::new(&self.run, self.n))
     }
 
-    /// Gives back a page that was not requested: a crawl that is stopped skips it, one that is
-    /// paused or parked fetches it when it continues.
-    pub(super) fn give_back(self) {
-        if self.run.stopped.is_cancelled() {
-            self.skip(SkipReason::Stopped);
-        } else {
-            self.leave();
+    /// Gives back a page that was not requested: a crawl that is paused or parked fetches it when
+    /// it continues, any other one skips it.
+    pub(super) fn give_back(mut self) {
+        if !self.run.paused.is_cancelled() {
+            return self.skip(SkipReason::Stopped);
         }
-    }
-
-    /// Ends the lease of a page that gets no entry: until then it is stored as waiting, so the crawl
-    /// fetches it when it continues.
-    fn leave(mut self) {
         self.is_open = false;
-        lock(&self.run.frontier).complete(self.n, &Discovered::default(), true);
-        drop(Undelivered::new(&self.run, self.n));
+        lock(&self.run.frontier).put_back(self.n);
+        self.run.frontier_changed.notify_one();
     }
 
     pub(super) fn skip(mut self, reason: SkipReason) {

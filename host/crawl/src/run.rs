@@ -42,10 +42,11 @@ pub(super) struct CrawlRun {
     pub(super) clock: Clock,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Arc<Notify>,
-    /// Cancelled when the crawl is stopped by its time, its caller or the server.
+    /// Cancelled when the crawl is stopped by its time, its caller, the server or the end of its
+    /// plan.
     pub(super) stopped: CancellationToken,
-    /// Cancelled when the crawl is paused or parked: what is not fetched or not paid then is fetched
-    /// when it continues. Never of a streaming crawl.
+    /// Cancelled when the crawl is paused or parked: what is not fetched or not paid then is
+    /// fetched when it continues. Never of a streaming crawl.
     pub(super) paused: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
