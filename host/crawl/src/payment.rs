@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use trawl_billing::{Cap, FundsError};
+use trawl_billing::{BillingError, Cap, FundsError};
 use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded, Unpaid};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, PageFailure, StopReason};
@@ -24,11 +24,12 @@ const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// How often a charge is tried on a ledger that accepts other entries.
 const UNPAID_RETRIES_MAX: usize = 20;
 
-/// What an earlier process charged for the page of this id and URL. While the store does not say,
-/// the page waits: if it was charged and fails now, it is to be refunded.
+/// What an earlier process charged for the page of this id and URL. While the store is full or
+/// cannot be reached, the page waits: if it was charged and fails now, it is to be refunded.
 ///
 /// # Errors
-/// [`NotKnown`] if the crawl is stopped, paused or parked before.
+/// [`NotKnown`] if the crawl is stopped, paused or parked before, or the store fails for another
+/// reason, again and again.
 pub(super) async fn charged_before(
     run: &CrawlRun,
     page: (&str, &Url),
@@ -43,7 +44,10 @@ pub(super) async fn charged_before(
     let look_up_again = |()| async {
         match look_up().await {
             Ok(found) => Attempt::Done(found),
-            Err(_failed) => Attempt::Unheard(()),
+            Err(BillingError::Store(error)) if error.is_full() || error.is_unreachable() => {
+                Attempt::Unheard(())
+            }
+            Err(_failed) => Attempt::Refused(()),
         }
     };
     match retried((), ends(run), look_up_again).await {
@@ -103,6 +107,9 @@ pub(super) async fn refunded(
         return Some(Charge::default());
     }
     let refund_again = |()| async {
+        if run.money.payer.billing.flush().await.is_err() {
+            return Attempt::Unheard(());
+        }
         match refund().await {
             Ok(()) => Attempt::Done(Charge::default()),
             Err(_refused) => Attempt::Refused(()),
