@@ -200,18 +200,7 @@ impl Crawls {
     async fn end(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
         if record.state != CrawlState::Ended && self.jobs.find(account, id).is_none() {
-            self.store_end(id, StopReason::Cancelled).await?;
-            if record.in_background {
-                let ending = EndingCrawl {
-                    id,
-                    spender: Spender {
-                        account,
-                        key: record.key,
-                    },
-                };
-                // It is logged, and the crawl has ended all the same.
-                let _refunded = ending.refund(&self.parts).await;
-            }
+            self.end_stored(&record).await?;
         }
         // Looked up after the end was stored: the crawl may be resumed at the same time.
         if let Some(job) = self.jobs.find(account, id) {
@@ -222,12 +211,32 @@ impl Crawls {
             // Pages in flight may take longer; then the response shows a crawl that is about to
             // end.
             let in_time = tokio::time::timeout(CANCEL_TIME_MAX, job.ended.cancelled()).await;
-            if in_time.is_ok() && self.record(account, id).await?.state != CrawlState::Ended {
-                // It paused at the same time.
-                self.store_end(id, StopReason::Cancelled).await?;
+            if in_time.is_ok() {
+                let record = self.record(account, id).await?;
+                if record.state != CrawlState::Ended {
+                    // It was paused or parked at the same time.
+                    self.end_stored(&record).await?;
+                }
             }
         }
         self.show(account, id).await
+    }
+
+    /// Ends a crawl that does not run, and refunds what it does not deliver.
+    async fn end_stored(&self, record: &CrawlRecord) -> Result<(), StoreError> {
+        self.store_end(&record.id, StopReason::Cancelled).await?;
+        if record.in_background {
+            let ending = EndingCrawl {
+                id: &record.id,
+                spender: Spender {
+                    account: &record.account,
+                    key: record.key,
+                },
+            };
+            // It is logged, and the crawl has ended all the same.
+            let _refunded = ending.refund(&self.parts).await;
+        }
+        Ok(())
     }
 
     /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its
@@ -301,11 +310,9 @@ impl Crawls {
             Ended::Paused | Ended::Parked(_) if job.cancel.is_cancelled() => {
                 Ended::Stopped(StopReason::Cancelled)
             }
+            Ended::Parked(reason) => self.park(&job, reason).await,
             ended => ended,
         };
-        if let Ended::Parked(reason) = ended {
-            self.park(&job, reason).await;
-        }
         if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
             let ending = EndingCrawl {
@@ -330,18 +337,19 @@ impl Crawls {
 
     /// Parks a crawl that ran or waited to run; without space or the database, once they are back.
     /// It is shown as parked once it is stored and no member any more: who sees that may resume it.
-    /// One that is cancelled meanwhile ends.
-    async fn park(&self, job: &Job, reason: StopReason) {
+    /// One that is cancelled meanwhile is to be ended. Returns how it ended.
+    async fn park(&self, job: &Job, reason: StopReason) -> Ended {
         while let Err(error) = self.parts.store.park_crawl(&job.id, Some(reason)).await {
             tracing::error!(crawl = job.id, error = %error, "could not park a crawl");
             if job.cancel.is_cancelled() {
-                return self.store_end_at_last(job, StopReason::Cancelled).await;
+                return Ended::Stopped(StopReason::Cancelled);
             }
             if !self.may_store_later(&error) {
-                return;
+                break;
             }
             tokio::time::sleep(END_RETRY_DELAY).await;
         }
+        Ended::Parked(reason)
     }
 
     async fn finish_pipeline(&self, job: &Job, verb: String, ready: &Ready) {
