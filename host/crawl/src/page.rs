@@ -169,8 +169,8 @@ async fn failed(lease: FrontierLease, paid: Option<PaidPage>, outcome: PageOutco
     }
 }
 
-/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. What a
-/// background crawl does not fetch again is refunded at its end.
+/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. What
+/// a background crawl does not fetch again is refunded at its end.
 async fn refetch_paid(
     lease: FrontierLease,
     plan: &PagePlan,

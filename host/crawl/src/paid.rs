@@ -66,8 +66,8 @@ impl PaidPages {
     }
 
     /// Whether this is the URL of a page that was charged and is not fetched yet. That page is to
-    /// be delivered, so the URL must not become another URL of a page. While the store does not say,
-    /// it may be one.
+    /// be delivered, so the URL must not become another URL of a page. While the store does not
+    /// say, it may be one.
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {
