@@ -100,6 +100,17 @@ impl FrontierLease {
         (!is_folded).then(|| Undelivered::new(&self.run, self.n))
     }
 
+    /// Gives back a page that was not requested: a crawl that is paused or parked fetches it when
+    /// it continues, any other one skips it.
+    pub(super) fn give_back(mut self) {
+        if !self.run.paused.is_cancelled() {
+            return self.skip(SkipReason::Stopped);
+        }
+        self.is_open = false;
+        lock(&self.run.frontier).put_back(self.n);
+        self.run.frontier_changed.notify_one();
+    }
+
     pub(super) fn skip(mut self, reason: SkipReason) {
         self.is_open = false;
         lock(&self.run.frontier).skip(self.n, reason);

@@ -75,7 +75,11 @@ impl Ending {
     /// Pauses a crawl that can continue later, and stops any other.
     fn pause_or_stop(&mut self, run: &CrawlRun, pause: Option<Ended>, reason: StopReason) {
         match pause {
-            Some(_) => self.pause = pause,
+            Some(_) => {
+                self.pause = pause;
+                // Only now: pages that end for this would make the crawl look complete before.
+                run.paused.cancel();
+            }
             None => self.stop(run, reason),
         }
     }

@@ -14,7 +14,7 @@ use super::frontier::Leased;
 use super::gate::PageGate;
 use super::lock;
 use super::paid::PaidPage;
-use super::payment::{is_spent, note_unfunded, out_of_funds, refunded, settled};
+use super::payment::{charged_before, is_spent, note_unfunded, out_of_funds, refunded, settled};
 use super::run::CrawlRun;
 
 /// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
@@ -31,22 +31,23 @@ async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) 
         let outcome = PageOutcome::failed(leased.url.as_str(), no_sitemap(&run));
         return refused(lease, &leased, SkipReason::Scope, outcome).await;
     }
+    let page_id = run.pages.id(leased.n, &leased.url);
+    let Ok(paid) = charged_before(&run, (&page_id, &leased.url)).await else {
+        return lease.give_back();
+    };
     let plan = match run.pages.of(leased.n, &leased.url) {
         Ok(plan) => plan,
-        Err(unfetchable) => return failed(lease, page::refused(unfetchable)).await,
+        Err(unfetchable) => return failed(lease, paid, page::refused(unfetchable)).await,
     };
     let admission = run.context.admission(&plan);
     let refusal = ask_robots(&run, &leased, &admission).await;
-    let page_id = run.pages.id(leased.n, &leased.url);
-    if let Some(pages) = &run.money.paid
-        && let Some(paid) = pages.find(&run.frontier, (&page_id, &leased.url)).await
-    {
+    if let Some(paid) = paid {
         if let Some(failure) = refusal {
             let outcome = PageOutcome::failed(leased.url.as_str(), failure);
-            return deliver_paid(lease, paid, (0, outcome)).await;
+            return failed(lease, Some(paid), outcome).await;
         }
         let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
-        return refetch_paid(lease, &plan, admission.under(gate), paid).await;
+        return refetch_paid(lease, &plan, (admission, gate), paid).await;
     }
     if let Some(failure) = refusal {
         return not_allowed(lease, &leased, failure).await;
@@ -66,7 +67,7 @@ async fn crawl_leased(run: Arc<CrawlRun>, leased: Leased, lease: FrontierLease) 
     let producing = Box::pin(producing);
     let (page_budget, produced) = tokio::select! {
         biased;
-        () = run.gives_back(&gate) => return lease.skip(SkipReason::Stopped),
+        () = run.gives_back(&gate) => return lease.give_back(),
         produced = producing => produced,
     };
     match produced.failed_by {
@@ -144,32 +145,47 @@ async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure
             refused(lease, leased, SkipReason::Robots, outcome).await;
         }
         Cause::Rights => refused(lease, leased, SkipReason::Rights, outcome).await,
-        _ => failed(lease, outcome).await,
+        _ => failed(lease, None, outcome).await,
     }
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
 async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, outcome: PageOutcome) {
     if leased.is_seed {
-        failed(lease, outcome).await;
+        failed(lease, None, outcome).await;
     } else {
         lease.skip(reason);
     }
 }
 
-/// Delivers a page that failed without a charge.
-async fn failed(lease: FrontierLease, outcome: PageOutcome) {
+/// Delivers a page that failed without a charge, or whose charge by an earlier process is refunded.
+async fn failed(lease: FrontierLease, paid: Option<PaidPage>, outcome: PageOutcome) {
+    if let Some(paid) = paid {
+        return deliver_paid(lease, paid, (0, outcome)).await;
+    }
     let end = PageEnd::of(&outcome, None);
     if let Some(undelivered) = lease.complete(Box::default(), end).await {
         deliver(undelivered, (0, None), outcome).await;
     }
 }
 
-/// Fetches a page again, free of charge, that an earlier process charged and did not deliver.
-async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, admission: Admission, paid: PaidPage) {
+/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. What
+/// a background crawl does not fetch again is refunded at its end.
+async fn refetch_paid(
+    lease: FrontierLease,
+    plan: &PagePlan,
+    (admission, gate): (Admission, Arc<PageGate>),
+    paid: PaidPage,
+) {
     let run = lease.run();
-    let admission = Arc::new(admission);
-    let produced = page::produce_unbilled(&run.context, plan, &admission).await;
+    let rules = Arc::clone(&gate) as Arc<dyn PageRules>;
+    let admission = Arc::new(admission.under(rules));
+    let producing = Box::pin(page::produce_unbilled(&run.context, plan, &admission));
+    let produced = tokio::select! {
+        biased;
+        () = run.gives_back(&gate), if run.job.in_background => return lease.give_back(),
+        produced = producing => produced,
+    };
     let delivered = (produced.usage.content_bytes, produced.outcome);
     deliver_paid(lease, paid, delivered).await;
 }

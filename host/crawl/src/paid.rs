@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use url::Url;
 
-use trawl_billing::Billing;
+use trawl_billing::{Billing, BillingError};
 use trawl_model::Charge;
 
 use super::frontier::{Frontier, with_other_scheme};
@@ -38,37 +38,43 @@ impl PaidPages {
 
     /// The page, if it was charged under this id. The earlier process may have found it with the
     /// other scheme, which is the same page, unless each of the two is one of its own.
+    ///
+    /// # Errors
+    /// The store failed: the page may have been charged.
     pub(super) async fn find(
         &self,
         frontier: &Mutex<Frontier>,
         (page_id, page): (&str, &Url),
-    ) -> Option<PaidPage> {
-        let found = self.charged(page_id, page.as_str()).await;
+    ) -> Result<Option<PaidPage>, BillingError> {
+        let found = self.charged(page_id, page.as_str()).await?;
         if found.is_some() || lock(frontier).has_twin(page) {
-            return found;
+            return Ok(found);
         }
-        let twin = with_other_scheme(page.as_str())?;
-        self.charged(&id_of(&twin), &twin).await
+        match with_other_scheme(page.as_str()) {
+            Some(twin) => self.charged(&id_of(&twin), &twin).await,
+            None => Ok(None),
+        }
     }
 
-    /// A charge that cannot be looked up is found when the page is charged again.
-    async fn charged(&self, page_id: &str, url: &str) -> Option<PaidPage> {
-        let charge = self.billing.charged(&self.paid_as, page_id).await;
-        charge.ok().flatten().map(|charge| PaidPage {
+    async fn charged(&self, page_id: &str, url: &str) -> Result<Option<PaidPage>, BillingError> {
+        let charge = self.billing.charged(&self.paid_as, page_id).await?;
+        Ok(charge.map(|charge| PaidPage {
             id: page_id.to_owned(),
             url: url.to_owned(),
             charge,
-        })
+        }))
     }
 
     /// Whether this is the URL of a page that was charged and is not fetched yet. That page is to
-    /// be delivered, so the URL must not become another URL of a page.
+    /// be delivered, so the URL must not become another URL of a page. While the store does not
+    /// say, it may be one.
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {
             Some(page) => {
                 let page_id = page_id(&page);
-                self.find(frontier, (&page_id, &page)).await.is_some()
+                let found = self.find(frontier, (&page_id, &page)).await;
+                !matches!(found, Ok(None))
             }
             None => false,
         }
@@ -97,9 +103,13 @@ pub(super) mod tests {
 
     use tempfile::TempDir;
     use tokio::time::Instant;
+    use tokio_util::task::TaskTracker;
 
     use trawl_billing::testing::billing_with;
+    use trawl_model::clock::Clock;
     use trawl_model::{Discovered, Nanodollars};
+    use trawl_store::sqlite::SqliteStore;
+    use trawl_store::{DataDir, Store};
 
     use super::*;
     use crate::frontier::Lease;
@@ -130,10 +140,8 @@ pub(super) mod tests {
         let (paid, _directory) = paid_for(&charged).await;
         let frontier = Mutex::new(Frontier::new(Arc::new(plan("http://a.example/"))));
         for page in [&charged, &other] {
-            let found = paid
-                .find(&frontier, (&page_id(page), page))
-                .await
-                .expect("it was charged");
+            let found = paid.find(&frontier, (&page_id(page), page)).await;
+            let found = found.expect("a store").expect("it was charged");
             assert_eq!(found.url, charged.as_str());
             assert_eq!(found.id, page_id(&charged));
         }
@@ -150,12 +158,30 @@ pub(super) mod tests {
         assert_eq!(page.url, charged);
         lock(&frontier).complete(page.n, &Discovered::default(), true);
         lock(&frontier).is_unanswered(page.n);
-        assert!(
-            paid.find(&frontier, (&page_id(&charged), &charged))
-                .await
-                .is_some()
-        );
-        assert_eq!(paid.find(&frontier, (&page_id(&other), &other)).await, None);
+        let found = async |page: &Url| {
+            let found = paid.find(&frontier, (&page_id(page), page)).await;
+            found.expect("a store")
+        };
+        assert!(found(&charged).await.is_some());
+        assert_eq!(found(&other).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_page_may_have_been_charged_while_the_store_does_not_say() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::create(directory.path()).expect("a data directory");
+        let store = Arc::new(SqliteStore::open(data).await.expect("a store"));
+        let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await;
+        let paid = PaidPages::new(billing.expect("billing starts"), Arc::from("run"));
+        let frontier = Mutex::new(Frontier::new(Arc::new(plan("http://a.example/"))));
+        let page = Url::parse("http://a.example/").expect("a URL");
+        let id = page_id(&page);
+        let found = paid.find(&frontier, (&id, &page)).await;
+        assert_eq!(found.expect("a store"), None);
+        assert!(!paid.is_due(&frontier, &page).await);
+        store.close().await;
+        assert!(paid.find(&frontier, (&id, &page)).await.is_err());
+        assert!(paid.is_due(&frontier, &page).await);
     }
 
     #[tokio::test]
@@ -168,7 +194,7 @@ pub(super) mod tests {
         assert!(!paid.is_due(&frontier, &other).await, "it was not charged");
         let charge = |found: Option<PaidPage>| found.map(|page| page.charge.total());
         let found = paid.find(&frontier, (&page_id(&seed), &seed)).await;
-        assert_eq!(charge(found), Some(Nanodollars(3)));
+        assert_eq!(charge(found.expect("a store")), Some(Nanodollars(3)));
         // It may be found later, and with the other scheme.
         assert!(paid.is_due(&frontier, &seed).await);
         let again = url("https://a.example/#top");

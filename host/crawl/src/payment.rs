@@ -1,20 +1,20 @@
-//! The charge of a page, and the end of a crawl whose pages cannot be paid.
+//! The charge of a page, also by an earlier process, and the end of a crawl whose pages cannot be
+//! paid.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
-use trawl_billing::{Billing, Cap, FundsError};
+use trawl_billing::{BillingError, Cap, FundsError};
 use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded, Unpaid};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, PageFailure, StopReason};
 use trawl_plan::PagePlan;
 
-use super::job::Job;
 use super::paid::PaidPage;
 use super::run::CrawlRun;
-use super::turn;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
 /// the others, which can still be paid.
@@ -23,6 +23,41 @@ const REFUSED_IN_A_ROW_MAX: u32 = 3;
 const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
 /// How often a charge is tried on a ledger that accepts other entries.
 const UNPAID_RETRIES_MAX: usize = 20;
+
+/// What an earlier process charged for the page of this id and URL. While the store is full or
+/// cannot be reached, the page waits: if it was charged and fails now, it is to be refunded.
+///
+/// # Errors
+/// [`NotKnown`] if the crawl is stopped, paused or parked before, or the store fails for another
+/// reason, again and again.
+pub(super) async fn charged_before(
+    run: &CrawlRun,
+    page: (&str, &Url),
+) -> Result<Option<PaidPage>, NotKnown> {
+    let Some(pages) = &run.money.paid else {
+        return Ok(None);
+    };
+    let look_up = || pages.find(&run.frontier, page);
+    if let Ok(found) = look_up().await {
+        return Ok(found);
+    }
+    let look_up_again = |()| async {
+        match look_up().await {
+            Ok(found) => Attempt::Done(found),
+            Err(BillingError::Store(error)) if error.is_full() || error.is_unreachable() => {
+                Attempt::Unheard(())
+            }
+            Err(_failed) => Attempt::Refused(()),
+        }
+    };
+    match retried((), ends(run), look_up_again).await {
+        Some(Ok(found)) => Ok(found),
+        Some(Err(())) | None => Err(NotKnown),
+    }
+}
+
+/// It is not known whether an earlier process charged a page.
+pub(super) struct NotKnown;
 
 /// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
 /// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
@@ -44,11 +79,11 @@ pub(super) async fn settled(
         }
         let page_budget = run.context.page_budget(paid_by, plan);
         match page::settle_again(page_budget, unpaid).await {
-            Ok(outcome) => Attempt::Paid(outcome),
+            Ok(outcome) => Attempt::Done(outcome),
             Err(unpaid) => Attempt::Refused(unpaid),
         }
     };
-    let ended = retried(unpaid, &run.stopped, || pauses(run), settle_again);
+    let ended = retried(unpaid, ends(run), settle_again);
     Some(match ended.await? {
         Ok(outcome) => outcome,
         Err(unpaid) => unpaid.failed(),
@@ -72,47 +107,63 @@ pub(super) async fn refunded(
         return Some(Charge::default());
     }
     let refund_again = |()| async {
+        if run.money.payer.billing.flush().await.is_err() {
+            return Attempt::Unheard(());
+        }
         match refund().await {
-            Ok(()) => Attempt::Paid(Charge::default()),
+            Ok(()) => Attempt::Done(Charge::default()),
             Err(_refused) => Attempt::Refused(()),
         }
     };
-    let ended = retried((), &run.stopped, || pauses(run), refund_again);
+    let ended = retried((), ends(run), refund_again);
     Some(ended.await?.unwrap_or(paid.charge))
 }
 
-/// How a try to pay ended.
+/// How a try to pay, or to learn what was paid, ended.
 enum Attempt<T, U> {
-    Paid(T),
+    Done(T),
     /// Not yet.
     Refused(U),
     /// The ledger does not answer: it was not tried.
     Unheard(U),
 }
 
+/// What ends the tries of a page.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    stopped: &'a CancellationToken,
+    paused: &'a CancellationToken,
+}
+
+fn ends(run: &CrawlRun) -> Ends<'_> {
+    Ends {
+        stopped: &run.stopped,
+        paused: &run.paused,
+    }
+}
+
 /// Tries to pay again until that succeeds, so many tries were refused, or the crawl is stopped.
-/// `None` if it `pauses` before.
-async fn retried<T, U, P: Future<Output = ()>, A: Future<Output = Attempt<T, U>>>(
+/// `None` if it is paused or parked before.
+async fn retried<T, U, A: Future<Output = Attempt<T, U>>>(
     mut unpaid: U,
-    stopped: &CancellationToken,
-    pauses: impl Fn() -> P,
+    ends: Ends<'_>,
     attempt: impl Fn(U) -> A,
 ) -> Option<Result<T, U>> {
     let mut n_refused = 0;
     while n_refused < UNPAID_RETRIES_MAX {
         tokio::select! {
             biased;
-            () = stopped.cancelled() => break,
-            () = pauses() => return None,
+            () = ends.stopped.cancelled() => break,
+            () = ends.paused.cancelled() => return None,
             () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
         }
         let ended = tokio::select! {
             biased;
             ended = attempt(unpaid) => ended,
-            () = pauses() => return None,
+            () = ends.paused.cancelled() => return None,
         };
         unpaid = match ended {
-            Attempt::Paid(paid) => return Some(Ok(paid)),
+            Attempt::Done(done) => return Some(Ok(done)),
             Attempt::Refused(unpaid) => {
                 n_refused += 1;
                 unpaid
@@ -121,23 +172,6 @@ async fn retried<T, U, P: Future<Output = ()>, A: Future<Output = Attempt<T, U>>
         };
     }
     Some(Err(unpaid))
-}
-
-/// Resolves when a background crawl is paused because the server stops, or parked because its plan
-/// has ended: what is not paid then is fetched again when it continues. Never for a streaming
-/// crawl.
-async fn pauses(run: &CrawlRun) {
-    paused(&run.job, &run.money.payer.billing, &run.server_stops).await;
-}
-
-async fn paused(job: &Job, billing: &Billing, server_stops: &CancellationToken) {
-    if !job.in_background {
-        return std::future::pending().await;
-    }
-    tokio::select! {
-        () = server_stops.cancelled() => {}
-        () = turn::plan_ended(billing, job) => {}
-    }
 }
 
 /// Whether no page can be paid any more, and this one reserved nothing: it is as if it was not
@@ -192,13 +226,7 @@ pub(super) fn out_of_funds(run: &CrawlRun, error: &FundsError) {
 
 #[cfg(test)]
 mod tests {
-    use trawl_billing::testing::billing_with;
-    use trawl_model::{Nanodollars, Terms};
-    use trawl_store::CrawlRecord;
-    use trawl_store::testing::running_crawl;
-
     use super::*;
-    use crate::job::CrawlProgress;
 
     #[test]
     fn a_page_that_reserved_something_is_not_skipped_for_the_money() {
@@ -221,52 +249,29 @@ mod tests {
     fn second(n_tries: u8) -> std::future::Ready<Attempt<u8, u8>> {
         std::future::ready(match n_tries {
             0 => Attempt::Refused(1),
-            n => Attempt::Paid(n),
+            n => Attempt::Done(n),
         })
     }
 
     #[tokio::test]
     async fn a_page_that_is_not_paid_yet_is_tried_until_its_crawl_ends() {
         let (stopped, paused) = (CancellationToken::new(), CancellationToken::new());
-        let pauses = || paused.cancelled();
-        assert_eq!(retried(0, &stopped, pauses, second).await, Some(Ok(1)));
+        let ends = Ends {
+            stopped: &stopped,
+            paused: &paused,
+        };
+        assert_eq!(retried(0, ends, second).await, Some(Ok(1)));
         // The ledger waits for money that other pages hold.
         let held = |_: u8| std::future::pending::<Attempt<u8, u8>>();
         let parked = async {
             tokio::time::sleep(2 * UNPAID_RETRY_DELAY).await;
             paused.cancel();
         };
-        let (given_up, ()) = tokio::join!(retried(0, &stopped, pauses, held), parked);
+        let (given_up, ()) = tokio::join!(retried(0, ends, held), parked);
         assert_eq!(given_up, None);
-        assert_eq!(retried(0, &stopped, pauses, second).await, None);
+        assert_eq!(retried(0, ends, second).await, None);
         stopped.cancel();
-        let failed = retried(0, &stopped, pauses, second).await;
+        let failed = retried(0, ends, second).await;
         assert_eq!(failed, Some(Err(0)), "a stopped crawl does not continue");
-    }
-
-    #[tokio::test]
-    async fn pages_of_a_background_crawl_wait_for_money_until_it_is_paused_or_parked() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (billing, account) = billing_with(directory.path(), Nanodollars(1_000)).await;
-        let is_paused = async |in_background: bool, terms: Terms, stops: &CancellationToken| {
-            let record = CrawlRecord {
-                in_background,
-                terms,
-                ..running_crawl(&account, "ab12")
-            };
-            let job = Job::new(&record, CrawlProgress::stored(&record));
-            let short = Duration::from_millis(200);
-            let paused = paused(&job, &billing, stops);
-            tokio::time::timeout(short, paused).await.is_ok()
-        };
-        let running = CancellationToken::new();
-        assert!(!is_paused(true, Terms::PayAsYouGo, &running).await);
-        // The account has no plan.
-        assert!(is_paused(true, Terms::Unlimited, &running).await);
-        assert!(!is_paused(false, Terms::Unlimited, &running).await);
-        let stopping = CancellationToken::new();
-        stopping.cancel();
-        assert!(is_paused(true, Terms::PayAsYouGo, &stopping).await);
-        assert!(!is_paused(false, Terms::PayAsYouGo, &stopping).await);
     }
 }

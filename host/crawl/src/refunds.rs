@@ -2,6 +2,8 @@
 //! not fetched again. They are found by their charges: a process that is killed may have stored
 //! nothing else of a page.
 
+use std::time::Duration;
+
 use url::Url;
 
 use trawl_billing::{Billing, BillingError, ChargedPage, RunBudget, Spender};
@@ -16,6 +18,8 @@ use super::parts::CrawlsParts;
 const ROWS_AT_ONCE: u32 = 100;
 /// Charges of a crawl that are read at once.
 const PAGES_AT_ONCE: u32 = 100;
+/// Delay before the refunds of a crawl are tried again.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Reason of the refunds in the ledger.
 const REASON: &str = "the crawl ended before the page was delivered";
 
@@ -24,27 +28,48 @@ pub(super) struct EndingCrawl<'a> {
     /// Its id, under which its pages are charged unless its request has another name for that.
     pub(super) id: &'a str,
     pub(super) spender: Spender<'a>,
-    /// What its delivered pages cost.
-    pub(super) delivered: Nanodollars,
 }
 
 impl EndingCrawl<'_> {
-    /// Refunds what it was charged for pages that it does not deliver. A failure is logged. May be
-    /// repeated. Decision D394.
-    pub(super) async fn refund(&self, parts: &CrawlsParts) {
-        if let Err(error) = self.try_refund(parts).await {
+    /// Refunds what it was charged for pages that it does not deliver. A failure is logged and
+    /// returned. May be repeated. Decision D394.
+    pub(super) async fn refund(&self, parts: &CrawlsParts) -> Result<(), BillingError> {
+        let refunded = self.try_refund(parts).await;
+        if let Err(error) = &refunded {
             tracing::error!(
                 crawl = self.id,
                 error = %error,
                 "pages of a crawl that are charged and not delivered are not refunded"
             );
         }
+        refunded
+    }
+
+    /// [`Self::refund`]; without space or the database, once they are back. `false` if the server
+    /// stops before.
+    pub(super) async fn refund_at_last(&self, parts: &CrawlsParts) -> bool {
+        while let Err(error) = self.refund(parts).await {
+            let is_passing = match &error {
+                BillingError::Store(error) => error.is_full() || error.is_unreachable(),
+                _ => parts.billing.is_failing(),
+            };
+            if !is_passing || parts.stop.is_cancelled() {
+                return !is_passing;
+            }
+            tokio::time::sleep(RETRY_DELAY).await;
+        }
+        true
     }
 
     async fn try_refund(&self, parts: &CrawlsParts) -> Result<(), BillingError> {
         let billing = &parts.billing;
+        // What is stored: a page that could not be stored is not delivered.
+        let stored = parts.store.crawl(self.spender.account, self.id).await?;
+        let Some(stored) = stored else {
+            return Ok(());
+        };
         let charged = billing.spent_by_run(self.id).await?;
-        let mut missing = charged - self.delivered;
+        let mut missing = charged - stored.record.counts.spent;
         if missing <= Nanodollars::ZERO {
             return Ok(());
         }

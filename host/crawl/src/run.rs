@@ -42,10 +42,12 @@ pub(super) struct CrawlRun {
     pub(super) clock: Clock,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Arc<Notify>,
-    /// Cancelled when the crawl is stopped by its time, its caller or the server.
+    /// Cancelled when the crawl is stopped by its time, its caller, the server or the end of its
+    /// plan.
     pub(super) stopped: CancellationToken,
-    /// Cancelled when the server stops; a background crawl continues at its next start.
-    pub(super) server_stops: CancellationToken,
+    /// Cancelled when the crawl is paused or parked: what is not fetched or not paid then is
+    /// fetched when it continues. Never of a streaming crawl.
+    pub(super) paused: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
 }
@@ -72,13 +74,16 @@ pub(super) struct Receivers {
 
 impl CrawlRun {
     /// Leases nothing more. Pages that were requested finish. If the crawl must end soon, at its
-    /// timeout, a cancellation or a shutdown, those that wait for their turn give their leases
-    /// back, and those that wait for money before their charge have failed.
+    /// timeout, a cancellation, a shutdown or the end of its plan, those that wait for their turn
+    /// give their leases back, and those that wait for money before their charge have failed.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
         if matches!(
             reason,
-            StopReason::Timeout | StopReason::Cancelled | StopReason::ServerStopped
+            StopReason::Timeout
+                | StopReason::Cancelled
+                | StopReason::ServerStopped
+                | StopReason::PlanEnded
         ) {
             self.stopped.cancel();
             self.money.budget.end_waits();
@@ -86,9 +91,12 @@ impl CrawlRun {
         self.frontier_changed.notify_one();
     }
 
-    /// Waits until the crawl is stopped while this page waits for its turn.
+    /// Waits until the crawl is stopped, paused or parked while this page waits for its turn.
     pub(super) async fn gives_back(&self, page: &PageGate) {
-        self.stopped.cancelled().await;
+        tokio::select! {
+            () = self.stopped.cancelled() => {}
+            () = self.paused.cancelled() => {}
+        }
         if page.is_sent() {
             std::future::pending::<()>().await;
         }

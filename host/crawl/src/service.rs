@@ -25,7 +25,7 @@ use super::webhooks::{WebhookLimits, WebhooksFull};
 
 /// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
-/// Delay before the end of a crawl is stored again.
+/// Delay before the end of a crawl is stored again, or that it is parked.
 const END_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long a cancellation waits for the pages in flight before it responds.
 const CANCEL_TIME_MAX: Duration = Duration::from_millis(900);
@@ -200,18 +200,7 @@ impl Crawls {
     async fn end(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
         if record.state != CrawlState::Ended && self.jobs.find(account, id).is_none() {
-            self.store_end(id, StopReason::Cancelled).await?;
-            if record.in_background {
-                let ending = EndingCrawl {
-                    id,
-                    spender: Spender {
-                        account,
-                        key: record.key,
-                    },
-                    delivered: record.counts.spent,
-                };
-                ending.refund(&self.parts).await;
-            }
+            self.end_stored(&record).await?;
         }
         // Looked up after the end was stored: the crawl may be resumed at the same time.
         if let Some(job) = self.jobs.find(account, id) {
@@ -222,12 +211,32 @@ impl Crawls {
             // Pages in flight may take longer; then the response shows a crawl that is about to
             // end.
             let in_time = tokio::time::timeout(CANCEL_TIME_MAX, job.ended.cancelled()).await;
-            if in_time.is_ok() && self.record(account, id).await?.state != CrawlState::Ended {
-                // It paused at the same time.
-                self.store_end(id, StopReason::Cancelled).await?;
+            if in_time.is_ok() {
+                let record = self.record(account, id).await?;
+                if record.state != CrawlState::Ended {
+                    // It was paused or parked at the same time.
+                    self.end_stored(&record).await?;
+                }
             }
         }
         self.show(account, id).await
+    }
+
+    /// Ends a crawl that does not run, and refunds what it does not deliver.
+    async fn end_stored(&self, record: &CrawlRecord) -> Result<(), StoreError> {
+        self.store_end(&record.id, StopReason::Cancelled).await?;
+        if record.in_background {
+            let ending = EndingCrawl {
+                id: &record.id,
+                spender: Spender {
+                    account: &record.account,
+                    key: record.key,
+                },
+            };
+            // It is logged, and the crawl has ended all the same.
+            let _refunded = ending.refund(&self.parts).await;
+        }
+        Ok(())
     }
 
     /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its
@@ -301,20 +310,18 @@ impl Crawls {
             Ended::Paused | Ended::Parked(_) if job.cancel.is_cancelled() => {
                 Ended::Stopped(StopReason::Cancelled)
             }
+            Ended::Parked(reason) => self.park(&job, reason).await,
             ended => ended,
         };
-        if let Ended::Parked(reason) = ended {
-            self.park(&job, reason).await;
-        }
         if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
-            if job.in_background {
-                let ending = EndingCrawl {
-                    id: &job.id,
-                    spender: job.spender(),
-                    delivered: job.progress().spent,
-                };
-                ending.refund(&self.parts).await;
+            let ending = EndingCrawl {
+                id: &job.id,
+                spender: job.spender(),
+            };
+            if job.in_background && !ending.refund_at_last(&self.parts).await {
+                // The next process ends it.
+                return;
             }
             if let Some(ready) = &ready {
                 self.finish_pipeline(&job, verb, ready).await;
@@ -328,13 +335,21 @@ impl Crawls {
         drop(membership);
     }
 
-    /// Parks a crawl that ran or waited to run. It is shown as parked once it is stored and no
-    /// member any more: who sees that may resume it.
-    async fn park(&self, job: &Job, reason: StopReason) {
-        let parked = self.parts.store.park_crawl(&job.id, Some(reason)).await;
-        if let Err(error) = parked {
+    /// Parks a crawl that ran or waited to run; without space or the database, once they are back.
+    /// It is shown as parked once it is stored and no member any more: who sees that may resume it.
+    /// One that is cancelled meanwhile is to be ended. Returns how it ended.
+    async fn park(&self, job: &Job, reason: StopReason) -> Ended {
+        while let Err(error) = self.parts.store.park_crawl(&job.id, Some(reason)).await {
             tracing::error!(crawl = job.id, error = %error, "could not park a crawl");
+            if job.cancel.is_cancelled() {
+                return Ended::Stopped(StopReason::Cancelled);
+            }
+            if !self.may_store_later(&error) {
+                break;
+            }
+            tokio::time::sleep(END_RETRY_DELAY).await;
         }
+        Ended::Parked(reason)
     }
 
     async fn finish_pipeline(&self, job: &Job, verb: String, ready: &Ready) {
@@ -357,12 +372,17 @@ impl Crawls {
     async fn store_end_at_last(&self, job: &Job, stop: StopReason) {
         while let Err(error) = self.store_end(&job.id, stop).await {
             tracing::error!(crawl = job.id, error = %error, "could not store the end of a crawl");
-            let is_passing = error.is_full() || error.is_unreachable();
-            if !is_passing || self.parts.stop.is_cancelled() {
+            if !self.may_store_later(&error) {
                 return;
             }
             tokio::time::sleep(END_RETRY_DELAY).await;
         }
+    }
+
+    /// Whether this process may store later what failed with this error.
+    fn may_store_later(&self, error: &StoreError) -> bool {
+        let is_passing = error.is_full() || error.is_unreachable();
+        is_passing && !self.parts.stop.is_cancelled()
     }
 
     async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {

@@ -215,7 +215,7 @@ fn assembled(
         clock: parts.clock.clone(),
         frontier_changed: restored.frontier_changed,
         stopped: CancellationToken::new(),
-        server_stops: parts.stop.clone(),
+        paused: CancellationToken::new(),
         disk: Arc::clone(parts.storage.disk()),
         job: Arc::clone(job),
         plan,

@@ -26,6 +26,14 @@ fn slowly(seed: &str, in_background: bool) -> Value {
     })
 }
 
+/// A crawl of it whose second page waits for its turn for longer than a test does.
+fn waiting(seed: &str, in_background: bool) -> Value {
+    let mut crawl = slowly(seed, in_background);
+    crawl["delay"] = json!(60_000);
+    crawl["respect_robots"] = json!(false);
+    crawl
+}
+
 /// Waits until a crawl is in this state.
 async fn until(caller: &Caller, id: &str, state: &str) -> Value {
     let began = Instant::now();
@@ -98,6 +106,54 @@ async fn a_streamed_crawl_ends_when_its_plan_is_suspended() {
     let ended = app.crawl_ended(&id, SOON).await;
     assert_eq!(ended["stop_reason"], "plan_ended");
     until_active(&app, 0).await;
+}
+
+/// Waits until the first page of a crawl is delivered, so that the second one waits for its turn.
+async fn until_it_waits(caller: &Caller, id: &str) {
+    let began = Instant::now();
+    while caller.get(&format!("/crawl/{id}")).await.json()["pages"] != 1 {
+        assert!(began.elapsed() < SOON, "its first page is not delivered");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_waits_for_its_turn_is_left_to_the_parked_crawl() {
+    let (app, site) = (with_seats(1).await, FakeSite::start().await);
+    let queued = app.post(CRAWL, &[], &waiting(&chain(&site, 3), true)).await;
+    let id = queued.header("x-crawl-id").to_owned();
+    until_it_waits(&app, &id).await;
+    app.app.billing().suspend_seats(&app.account).await.unwrap();
+    let parked = until(&app, &id, "parked").await;
+    assert_eq!(parked["stop_reason"], "plan_ended");
+    assert_eq!(parked["pages"], 1);
+    let skipped = app.get(&format!("/crawl/{id}/skipped")).await.json();
+    assert_eq!(
+        skipped,
+        json!([]),
+        "its pages are fetched once it is resumed"
+    );
+    until_active(&app, 0).await;
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_waits_for_its_turn_ends_with_the_plan_of_a_streamed_crawl() {
+    let (app, site) = (with_seats(1).await, FakeSite::start().await);
+    let stream = open(&app, CRAWL, &waiting(&chain(&site, 3), false)).await;
+    let id = stream.headers()["x-crawl-id"].to_str().unwrap().to_owned();
+    let reading = tokio::spawn(stream.bytes());
+    until_it_waits(&app, &id).await;
+    app.app.billing().suspend_seats(&app.account).await.unwrap();
+    let body = tokio::time::timeout(SOON, reading).await.expect("it ends");
+    body.unwrap().expect("a whole response");
+    let ended = app.crawl_ended(&id, SOON).await;
+    assert_eq!(
+        (&ended["stop_reason"], &ended["pages"]),
+        (&json!("plan_ended"), &json!(1))
+    );
+    until_active(&app, 0).await;
+    app.assert_settled().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

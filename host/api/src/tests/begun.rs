@@ -111,10 +111,14 @@ fn page_id(url: &str) -> String {
 
 /// Charges a page of a crawl, which is all that it may cost.
 async fn charge(billing: &Billing, account: &AccountId, url: &str) {
+    charge_as(billing, account, (url, &page_id(url))).await;
+}
+
+/// Charges a page of this URL and id.
+async fn charge_as(billing: &Billing, account: &AccountId, (url, id): (&str, &str)) {
     let budget = billing.run_budget(account, NAME, CREDIT, Nanodollars::ZERO);
     let budget = budget.expect("a budget");
-    let id = page_id(url);
-    let page = budget.reserve(CREDIT, url, &id, Instant::now() + PATIENCE);
+    let page = budget.reserve(CREDIT, url, id, Instant::now() + PATIENCE);
     let charge = Charge {
         bytes_transferred: CREDIT,
         ..Charge::default()
@@ -209,6 +213,55 @@ async fn a_page_that_was_charged_and_is_delivered_with_the_other_scheme_is_not_r
     }
 }
 
+/// Continues the stored crawl until it ends.
+async fn until_recovered_ends(server: &TestServer) {
+    let (crawls, account) = (server.service.crawls(), test_account(server));
+    let last = crawls.interrupt().await.expect("the store works");
+    crawls.recover(last).await;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let crawl = crawls.show(&account, NAME).await.expect("a row");
+        if crawl.record.state == CrawlState::Ended {
+            return;
+        }
+        assert!(Instant::now() < until, "it does not end");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_batch_that_was_charged_before_a_kill_and_is_refused_after_it_is_refunded() {
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let billing = server.service.billing();
+    // It was none that is refused when it was charged.
+    let refused = "ftp://a.test/x";
+    charge_as(
+        billing,
+        &account,
+        (refused, &page_id(&format!("0 {refused}"))),
+    )
+    .await;
+    let request = json!({"urls": [refused, URL], "return_format": "empty", "request": "http", "respect_robots": false});
+    let record = CrawlRecord {
+        verb: "batch".to_owned(),
+        ..running_crawl(&account, NAME, &request.to_string())
+    };
+    let created = server.service.store().create_crawl(&record).await;
+    created.expect("a row");
+    let before = billing.funds(&account).balance;
+    until_recovered_ends(&server).await;
+    let pages = server.get(&format!("/batch/{NAME}/pages")).await.json();
+    assert_eq!(pages.as_array().map(Vec::len), Some(2), "{pages}");
+    for n in 0..2 {
+        assert!(pages[n]["error"].is_string(), "{pages}");
+        assert_eq!(pages[n]["costs"]["total_cost"], 0.0, "{pages}");
+    }
+    assert_eq!(billing.funds(&account).balance, before + CREDIT);
+    let spent = billing.spent_by_run(NAME).await;
+    assert_eq!(spent.expect("the store works"), Nanodollars::ZERO);
+}
+
 #[tokio::test]
 async fn a_page_that_was_charged_before_a_kill_and_fails_after_it_is_refunded() {
     let server = TestServer::new().await;
@@ -223,21 +276,7 @@ async fn a_page_that_was_charged_before_a_kill_and_fails_after_it_is_refunded() 
     let created = server.service.store().create_crawl(&record).await;
     created.expect("a row");
     let before = billing.funds(&account).balance;
-
-    let last = crawls.interrupt().await.expect("the store works");
-    crawls.recover(last).await;
-    let until = Instant::now() + PATIENCE;
-    while crawls
-        .show(&account, NAME)
-        .await
-        .expect("a row")
-        .record
-        .state
-        != CrawlState::Ended
-    {
-        assert!(Instant::now() < until, "it does not end");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until_recovered_ends(&server).await;
     let pages = server.get(&format!("/crawl/{NAME}/pages")).await.json();
     assert_eq!(pages[0]["url"], URL, "{pages}");
     assert!(pages[0]["error"].is_string(), "{pages}");

@@ -7,7 +7,7 @@ use trawl_model::StopReason;
 /// What to do next.
 #[derive(Clone, Debug)]
 pub(crate) enum Lease {
-    /// Fetch this page; end it with `complete` or `skip`.
+    /// Fetch this page; end it with `complete` or `skip`, or put it back.
     Page(Leased),
     /// Nothing now; ask again when a page has ended or sitemap URLs were added.
     Wait,

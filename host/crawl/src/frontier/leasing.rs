@@ -7,6 +7,7 @@ use trawl_model::{Discovered, SkipReason};
 use super::lease::{Lease, Leased};
 use super::scope;
 use super::state::Frontier;
+use super::stopping::skip_after;
 use super::table::UrlStatus;
 
 impl Frontier {
@@ -90,10 +91,7 @@ impl Frontier {
         if self.table.status(n) != UrlStatus::Leased {
             return;
         }
-        self.caps.give_back();
-        self.queues.give_back(self.table.url(n));
-        self.hosts.give_back(scope::host(self.table.url(n)));
-        self.end_at_host(n);
+        self.untake(n);
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
@@ -104,6 +102,27 @@ impl Frontier {
             }
         }
         self.release_folded(n);
+    }
+
+    /// Puts back a leased page that was not requested: it waits as before, unless the crawl has
+    /// stopped.
+    pub(crate) fn put_back(&mut self, n: u32) {
+        match self.stop {
+            Some(stop) => self.skip(n, skip_after(stop)),
+            None if self.table.status(n) == UrlStatus::Leased => {
+                self.untake(n);
+                self.move_to(n, UrlStatus::Waiting);
+            }
+            None => {}
+        }
+    }
+
+    /// Takes a leased page out of the counts of pages.
+    fn untake(&mut self, n: u32) {
+        self.caps.give_back();
+        self.queues.give_back(self.table.url(n));
+        self.hosts.give_back(scope::host(self.table.url(n)));
+        self.end_at_host(n);
     }
 
     /// The host of a page asks for a delay between requests, or does not. Returns whether more of

@@ -257,6 +257,45 @@ fn redirects_claim_their_targets() {
 }
 
 #[test]
+fn a_page_that_is_put_back_waits_again_until_the_crawl_stops() {
+    let mut frontier = with_seeds(CrawlPlan {
+        limit: Some(1),
+        host_limit: Some(1),
+        budget: vec![Budget {
+            prefix: "/".to_owned(),
+            pages: 1,
+        }],
+        ..plan("http://a.example/")
+    });
+    let states = |frontier: &mut Frontier| {
+        let changes = frontier.take_changes().into_iter();
+        changes.map(|row| row.state).collect::<Vec<_>>()
+    };
+    let seed = leased(&mut frontier);
+    frontier.put_back(seed.n);
+    let counts = frontier.counts();
+    assert_eq!((counts.waiting, counts.in_flight), (1, 0));
+    assert_eq!(states(&mut frontier), [UrlState::Waiting]);
+    assert_eq!(leased(&mut frontier).n, seed.n, "no cap counts it");
+    frontier.put_back(seed.n);
+    frontier.stop(StopReason::Cancelled);
+    let stopped = UrlState::Skipped(SkipReason::Stopped);
+    assert_eq!(states(&mut frontier), [stopped]);
+    assert!(matches!(
+        frontier.lease(),
+        Lease::Done(StopReason::Cancelled)
+    ));
+
+    let mut frontier = with_seeds(plan("http://a.example/"));
+    let seed = leased(&mut frontier);
+    frontier.stop(StopReason::Cancelled);
+    frontier.put_back(seed.n);
+    assert_eq!(states(&mut frontier), [stopped]);
+    let counts = frontier.counts();
+    assert_eq!((counts.waiting, counts.skipped), (0, 1));
+}
+
+#[test]
 fn the_target_of_a_redirect_waits_in_the_store_until_its_page_is_delivered() {
     let mut frontier = with_seeds(plan("http://a.example/"));
     let seed = leased(&mut frontier);
