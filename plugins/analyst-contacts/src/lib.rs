@@ -43,7 +43,8 @@ trawl_sdk::export!(analyst: Contacts);
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// ISO 3166-1 alpha-2 code of the country assumed for numbers without a calling code.
+    /// ISO 3166-1 alpha-2 code of the country of numbers without a calling code and of postal
+    /// addresses, before those that the page suggests.
     pub country: Option<String>,
     /// What the caller looks for, passed to the model.
     pub prompt: Option<String>,
@@ -54,7 +55,7 @@ pub struct PageContacts {
     found: Found,
     /// The visible text.
     text: String,
-    /// The countries that phone numbers may belong to.
+    /// The countries that phone numbers and addresses may belong to.
     homes: Vec<Region>,
 }
 
@@ -68,7 +69,7 @@ impl Analyst for Contacts {
             "E-mail addresses, phone numbers, social profiles, postal addresses and business details",
         )
         .options_schema(
-            r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166-1 alpha-2 code of the country assumed for numbers without a calling code"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
+            r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166-1 alpha-2 code of the country of numbers without a calling code and of postal addresses, before those that the page suggests"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
         )
     }
 

@@ -93,6 +93,39 @@ fn the_country_option_applies_and_is_validated() {
 }
 
 #[test]
+fn the_country_option_decides_addresses_too() {
+    let shown = page("<p>Lindenallee 14, 04109 Leipzig");
+    let n_addresses = |options: Value| {
+        let found = shown.analyse::<Contacts>(options).unwrap();
+        found["addresses"].as_array().unwrap().len()
+    };
+    assert_eq!(n_addresses(json!({})), 0);
+    assert_eq!(n_addresses(json!({"country": "FI"})), 1);
+    let found = shown.analyse::<Contacts>(json!({"country": "DE"})).unwrap();
+    assert_eq!(found["addresses"][0]["country"], "DE");
+}
+
+#[test]
+fn addresses_of_countries_that_only_a_line_names_are_found() {
+    for (html, text) in [
+        (
+            "<p>01001, м. Київ, вул. Хрещатик, 22<p>Україна",
+            "вул. Хрещатик, 22, 01001 Київ, UA",
+        ),
+        (
+            "<p>P.O. Box 1234, Riyadh 11564, Saudi Arabia",
+            "P.O. Box 1234, 11564 Riyadh, SA",
+        ),
+        ("<p>P.O. Box 12345, Dubai, UAE", "P.O. Box 12345, Dubai, AE"),
+    ] {
+        let found = analyse(html, "https://acme.com/");
+        let addresses = found["addresses"].as_array().unwrap();
+        assert_eq!(addresses.len(), 1, "{found}");
+        assert_eq!(addresses[0]["text"], text);
+    }
+}
+
+#[test]
 fn a_model_adds_only_what_occurs_on_the_page() {
     let html =
         "<p>Ring Jo Vance, who keeps the archive, via jo at acme.com, or on 030 901820 in Berlin.";

@@ -200,3 +200,36 @@ impl FetchError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_connection_without_an_answer_is_of_a_restart() {
+        for (fault, expected) in [
+            (EgressFault::Refused, true),
+            (EgressFault::Reset, true),
+            (EgressFault::Closed, true),
+            (EgressFault::Malformed, false),
+            (EgressFault::TimedOut, false),
+            (EgressFault::Unreachable, false),
+            (EgressFault::Tls, false),
+            (EgressFault::Proxy, false),
+        ] {
+            let broken = FetchError::Egress(EgressError::Broken {
+                fault,
+                cause: "a test".into(),
+            });
+            assert_eq!(broken.is_of_restart(), expected, "{fault:?}");
+        }
+        for answered in [
+            FetchError::Incomplete,
+            FetchError::Unclosed,
+            FetchError::NotModified,
+            FetchError::Egress(EgressError::NotResolved("a.example".to_owned())),
+        ] {
+            assert!(!answered.is_of_restart(), "{answered}");
+        }
+    }
+}

@@ -252,9 +252,14 @@ parameters! {
     .example("10000");
     metadata: bool = switch(ALL, NOTHING, "Adds `metadata`.").mistaken(&["return_metadata"])
         .option(CommandOption::switch("--metadata").note(PRINTS_JSON));
-    return_page_links: bool = switch(ALL.without(Routes::LINKS), NOTHING, "Adds `links`.")
-        .mistaken(&["links", "return_links"])
-        .option(CommandOption::switch("--links").note(PRINTS_JSON));
+    return_page_links: bool = switch(
+        ALL.without(Routes::LINKS),
+        NOTHING,
+        "Adds `links`: the URLs of `<a>` (of SVG, too) and `<area>`. Images, style sheets and \
+         scripts are none; `css_extraction_map` lists them (`img@src`).",
+    )
+    .mistaken(&["links", "return_links"])
+    .option(CommandOption::switch("--links").note(PRINTS_JSON));
     return_headers: bool = switch(PAGES, NOTHING, "Adds the response `headers`.");
     return_cookies: bool = switch(PAGES, NOTHING, "Adds the `cookies` that the response set.");
     return_timing: bool = switch(

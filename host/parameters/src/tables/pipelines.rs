@@ -109,8 +109,9 @@ parameters! {
         Shape::Any("a string of two letters", &["string"]),
         Routes::CONTACTS.and(Routes::SEARCH),
         NOTHING,
-        "Country (ISO 3166): of phone numbers without a country calling code, or the one whose search \
-         results come first, if the search service knows it.",
+        "Country (ISO 3166): of phone numbers without a country calling code and of postal \
+         addresses, before the countries that the page suggests, or the one whose search results \
+         come first, if the search service knows it.",
     )
     .example("\"DE\"")
     .option(CommandOption::new("--country", "CODE"));

@@ -5,16 +5,28 @@ use crate::phones::Region;
 /// The forms of all countries in the order in which they are tried; lines with `#` are comments.
 const FORMS: &str = include_str!("../../data/postal_codes.txt");
 
+/// What stands for a code in the forms of countries that have none: a post office box.
+pub(super) const BOX: &str = "box";
+
+/// Where the town of an address is.
+#[derive(Clone, Copy)]
+pub(super) enum Town {
+    /// `04109 Leipzig`.
+    AfterCode,
+    /// `Portland, ME 04101`.
+    BeforeCode,
+    /// In front of the street: `01001, м. Київ, вул. Хрещатик, 22`.
+    BeforeStreet,
+}
+
 /// The form of the postal codes of a country.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
     pub(super) country: &'static str,
     /// `9` is a digit, `A` a capital letter, `X` either, a blank an optional blank; everything else
-    /// is itself.
+    /// is itself. Or [`BOX`].
     pub(super) code: &'static str,
-    /// Whether the town follows its code, as in `04109 Leipzig`; otherwise it precedes it, as in
-    /// `Portland, ME 04101`.
-    pub(super) is_town_after: bool,
+    pub(super) town: Town,
     /// Whether the form is tried although nothing says that the page is about the country.
     pub(super) is_foreign: bool,
 }
@@ -43,7 +55,11 @@ fn forms_of(country: &'static str, is_foreign: bool) -> impl Iterator<Item = For
             .then_some(Form {
                 country,
                 code,
-                is_town_after: town == "after",
+                town: match town {
+                    "after" => Town::AfterCode,
+                    "first" => Town::BeforeStreet,
+                    _ => Town::BeforeCode,
+                },
                 is_foreign,
             })
     })

@@ -2,9 +2,11 @@
 
 use analyst_base::lists;
 
-use super::forms::{Form, codes};
+use super::forms::{BOX, Form, Town, codes};
 use super::with_text;
 use crate::found::Address;
+use crate::phones::hint;
+use crate::words::{FAXES, MOBILES, PHONES};
 
 /// Maximum length of a street and of a town, in bytes.
 const STREET_BYTES_MAX: usize = 90;
@@ -13,6 +15,22 @@ const TOWN_BYTES_MAX: usize = 45;
 const LABEL_BYTES_MAX: usize = 30;
 /// Maximum number of parts of a street: its number, a quarter, a floor.
 const PARTS_MAX: usize = 3;
+/// Words for a town in front of its name.
+const TOWNS: [&str; 8] = ["м.", "г.", "с.", "смт", "пгт", "г ", "м ", "місто "];
+/// Ends of the names of regions, which may stand between a code and its town.
+const REGIONS: [&str; 7] = [
+    "обл.",
+    "область",
+    "р-н",
+    "район",
+    "край",
+    "обл",
+    "республика",
+];
+/// Words for a post office box, in lower case.
+const BOXES: [&str; 5] = ["p.o. box", "po box", "p.o.box", "p. o. box", "pobox"];
+/// Names of the countries without postal codes, which end their addresses.
+const COUNTRIES: [&str; 4] = ["U.A.E", "UAE", "United Arab", "Qatar"];
 /// Words inside the names of towns that have no capital.
 const SMALL_WORDS: &str = "am an der im in bei ob la de du sur en del do da das dos den v nad";
 /// The Japanese postal mark: `〒150-0002 東京都…` is an address on the pages of any country.
@@ -24,12 +42,13 @@ pub(super) fn in_line(line: &str, above: &str, second: &str, forms: &[Form]) -> 
         return japanese(rest);
     }
     forms.iter().find_map(|form| {
-        codes(line, form.code).find_map(|code| {
-            if form.is_town_after {
-                town_after(line, code, above, form.country)
-            } else {
-                town_before(line, code, (above, second), form)
-            }
+        if form.code == BOX {
+            return boxed(line, form.country);
+        }
+        codes(line, form.code).find_map(|code| match form.town {
+            Town::AfterCode => town_after(line, code, above, form.country),
+            Town::BeforeCode => town_before(line, code, (above, second), form),
+            Town::BeforeStreet => town_first(line, code, form.country),
         })
     })
 }
@@ -132,6 +151,80 @@ fn town_before(
             ..Address::default()
         })
     })
+}
+
+/// An address such as `01001, м. Київ, вул. Хрещатик, 22`, in a line of its own or after a label.
+fn town_first(line: &str, code: (usize, usize), country: &str) -> Option<Address> {
+    let before = line[..code.0].trim_end();
+    if !before.is_empty() && !before.ends_with(':') {
+        return None;
+    }
+    let parts = parts_of(&line[code.1..]);
+    let is_region = |part: &str| {
+        let part = part.to_lowercase();
+        REGIONS.iter().any(|end| part.ends_with(end)) || hint::code_of(&part).is_some()
+    };
+    let mut parts = parts.iter().skip_while(|part| is_region(part));
+    let named = parts.next()?;
+    let mut words = TOWNS.iter();
+    let town = words.find_map(|word| named.strip_prefix(word));
+    let town = town_of(town.unwrap_or(named).trim_start())?;
+    let mut street = Vec::new();
+    for part in parts.take(PARTS_MAX) {
+        street.push(part.as_str());
+        if part.contains(|c: char| c.is_ascii_digit()) {
+            break;
+        }
+    }
+    let street = Some(street.join(", ")).filter(|street| is_street(street))?;
+    Some(with_text(Address {
+        street: Some(street),
+        postal_code: Some(line[code.0..code.1].to_owned()),
+        city: Some(town),
+        country: Some(country.to_owned()),
+        ..Address::default()
+    }))
+}
+
+/// An address such as `P.O. Box 12345, Dubai`.
+fn boxed(line: &str, country: &str) -> Option<Address> {
+    let lower = line.to_ascii_lowercase();
+    let places = BOXES
+        .iter()
+        .filter_map(|word| Some((lower.find(word)?, word.len())));
+    let (at, length) = places.min()?;
+    if line[..at].ends_with(char::is_alphanumeric) {
+        return None;
+    }
+    let rest = line[at + length..].trim_start_matches([' ', ':', '.', '#', '\u{a0}']);
+    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = rest.split_at_checked(n_digits).filter(|_| n_digits > 0)?;
+    let mut countries = COUNTRIES.iter();
+    let rest = countries
+        .find_map(|country| rest.split_once(country))
+        .map_or(rest, |(rest, _)| rest);
+    let after = town_of(rest.trim_start_matches([' ', ',', '-', '–', '|', '\u{a0}']));
+    let mut parts = parts_of(&line[..at]);
+    let town = match after.filter(|town| !is_label(town)) {
+        Some(town) => town,
+        // `Dubai, P.O. Box 12345, Tel. …`
+        None => parts.pop().and_then(|part| town_of(&part))?,
+    };
+    parts.push(format!("{} {number}", &line[at..at + length]));
+    Some(with_text(Address {
+        street: Some(street_in(&parts)?),
+        city: Some(town),
+        country: Some(country.to_owned()),
+        ..Address::default()
+    }))
+}
+
+/// Whether a text is a label of what follows an address.
+fn is_label(text: &str) -> bool {
+    let text = text.to_lowercase();
+    [PHONES, MOBILES, FAXES, "email e-mail"]
+        .iter()
+        .any(|words| lists(words, &text))
 }
 
 /// Splits an address at its commas; a house number stays with its street.

@@ -26,6 +26,21 @@ GB > 86 Leonard Street, London, EC2A 4BX > 86 Leonard Street|EC2A 4BX|London|
 AR > San Martín 1250, M5500 Mendoza > San Martín 1250|M5500|Mendoza|
 AR > Av. Corrientes 1234, 1043 Buenos Aires > Av. Corrientes 1234|1043|Buenos Aires|
 IN > 14, MG Road, Fort, Mumbai - 400001, Maharashtra > 14, MG Road, Fort|400001|Mumbai|
+UA > 01001, м. Київ, вул. Хрещатик, 22 > вул. Хрещатик, 22|01001|Київ|
+UA > Адреса: 79008, Україна, Львівська обл., Львів, пл. Ринок, буд. 1 > пл. Ринок, буд. 1|79008|Львів|
+UA > вул. Хрещатик, 22, 01001 Київ > вул. Хрещатик, 22|01001|Київ|
+UA > вул. Хрещатик, 22 / 01001 Київ > вул. Хрещатик, 22|01001|Київ|
+RU > 101000, г. Москва, ул. Мясницкая, д. 5, стр. 1 > ул. Мясницкая, д. 5|101000|Москва|
+RU > 101000 Москва, Ленинский проспект 5 > Ленинский проспект 5|101000|Москва|
+SA > 7277 King Fahd Road, Al Olaya, Riyadh 12212 > 7277 King Fahd Road, Al Olaya|12212|Riyadh|
+SA > 8228 Prince Turki Rd, Riyadh 12344-3456, Saudi Arabia > 8228 Prince Turki Rd|12344-3456|Riyadh|
+SA > P.O. Box 1234, Riyadh 11564 > P.O. Box 1234|11564|Riyadh|
+SA > شارع العليا 7277، الرياض 12212 > شارع العليا 7277|12212|الرياض|
+AE > P.O. Box 12345, Dubai, UAE > P.O. Box 12345||Dubai|
+AE > Al Moosa Tower 2, Sheikh Zayed Road, PO Box: 12345, Dubai U.A.E. > PO Box 12345||Dubai|
+QA > Al Jazi Tower 12, Doha, P.O. Box 3050, Qatar > Al Jazi Tower 12, P.O. Box 3050||Doha|
+AE > Dubai, PO Box 333, Tel: +971 4 222 2222 > PO Box 333||Dubai|
+AE > Gate Village 5, DIFC, Dubai, P.O. Box 506555 > P.O. Box 506555||Dubai|
 JP > 所在地\t〒150-0002 東京都渋谷区渋谷2-21-1 > 渋谷2-21-1|150-0002|東京都渋谷区|
 US > 86 Leonard Street, London, EC2A 4BX > 86 Leonard Street|EC2A 4BX|London|
 GB > London / W1U 2NS > |W1U 2NS|London|
@@ -63,6 +78,24 @@ fn other_numbers_are_no_postal_codes() {
         "Auftrag 04109 vom Montag",
         "Top 10000 sites of 2024",
         "The model Kuga X5 3AB",
+        "P.O. Box 12345, Dubai",
+    ] {
+        assert_eq!(in_line(line, "", "", &forms(&homes)), None, "{line}");
+    }
+}
+
+#[test]
+fn a_code_without_a_street_or_a_box_without_a_number_is_no_address() {
+    let homes: Vec<Region> = ["UA", "AE"]
+        .iter()
+        .filter_map(|code| Region::of(code))
+        .collect();
+    for line in [
+        "01001, м. Київ, замовлення прийнято",
+        "Замовлення 01001, Київ, вул. Хрещатик, 22",
+        "The PO box of Dubai",
+        "Expo box 12345, Dubai",
+        "P.O. Box 12345",
     ] {
         assert_eq!(in_line(line, "", "", &forms(&homes)), None, "{line}");
     }

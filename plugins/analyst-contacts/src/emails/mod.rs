@@ -45,9 +45,11 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Email> {
             emails.add(address, "text", Trust::Shown);
         }
     });
-    obfuscated::scan(page.text(), &mut |address| {
-        emails.add(address, "obfuscated", Trust::Shown)
-    });
+    for scan in [obfuscated::scan, obfuscated::scan_spaced] {
+        scan(page.text(), &mut |address| {
+            emails.add(address, "obfuscated", Trust::Shown)
+        });
+    }
     for script in &page.scripts {
         text::scan(script, &AT_SIGNS, &mut |address, before| {
             if is_keyed(before) {

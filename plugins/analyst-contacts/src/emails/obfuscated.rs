@@ -48,6 +48,27 @@ pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str)) {
     }
 }
 
+/// Calls `found` with each e-mail address whose signs stand between blanks: `info @ acme . de`. It
+/// is all of its line, but for a label, since a sentence may have these signs too.
+pub(super) fn scan_spaced(text: &str, found: &mut dyn FnMut(&str)) {
+    for line in text.lines().filter(|line| line.contains('@')) {
+        let line = line.replace('\u{a0}', " ");
+        for part in line.split([':', '|', '·', ';', '\t']) {
+            let Some((local, domain)) = part.trim().split_once(" @ ") else {
+                continue;
+            };
+            let is_domain = domain.contains(" . ")
+                && domain
+                    .split(" . ")
+                    .all(|label| !label.contains('.') && label.chars().all(text::is_domain));
+            let local = local.replace(" . ", ".");
+            if is_domain && local.chars().all(text::is_local) {
+                found(&format!("{local}@{}", domain.replace(" . ", ".")));
+            }
+        }
+    }
+}
+
 /// The line with `mark` and dots for the words for `@` and dots in brackets; `None` without one for
 /// `@`.
 pub(crate) fn with_signs(line: &str, mark: char) -> Option<String> {

@@ -75,6 +75,10 @@ fn strings_that_only_look_like_addresses_are_left_out() {
         "x..y@acme.de",
         "We are at acme.com today",
         "meet (at) noon",
+        "Speaking @ acme.com",
+        "Lunch @ noon . See you",
+        "We meet today @ acme . de",
+        "Price: 3 @ 5 . 20",
         "https://x.com/@acme.de/1",
     ] {
         assert_eq!(emails(&format!("<p>{text}</p>")), "", "{text}");
@@ -82,7 +86,7 @@ fn strings_that_only_look_like_addresses_are_left_out() {
 }
 
 #[test]
-fn words_in_brackets_are_signs() {
+fn words_in_brackets_and_signs_between_blanks_are_signs() {
     for text in [
         "info (at) acme (dot) de",
         "info [at] acme [dot] de",
@@ -97,12 +101,19 @@ fn words_in_brackets_are_signs() {
         "info (arroba) acme (ponto) de",
         "info(at)acme[.]de",
         "(Mail) info [ät] acme [Punkt] de (Büro)",
+        "info @ acme . de",
+        "E-Mail: info @ acme . de",
+        "Tel: 030 901820 | info&nbsp;@&nbsp;acme&nbsp;.&nbsp;de",
     ] {
         let html = format!("<p>{text}</p>");
         assert_eq!(emails(&html), "info@acme.de obfuscated", "{text}");
     }
     assert_eq!(
         emails("<p>jo (dot) do (at) acme (dot) co (dot) uk"),
+        "jo.do@acme.co.uk obfuscated"
+    );
+    assert_eq!(
+        emails("<p>jo . do @ acme . co . uk"),
         "jo.do@acme.co.uk obfuscated"
     );
 }

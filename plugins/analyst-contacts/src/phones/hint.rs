@@ -27,7 +27,8 @@ const NAMES: &str = "united arab emirates=AE,austria=AT,österreich=AT,australia
     france=FR,united kingdom=GB,england=GB,scotland=GB,wales=GB,ireland=IE,india=IN,italy=IT,\
     italia=IT,japan=JP,mexico=MX,méxico=MX,netherlands=NL,nederland=NL,norway=NO,norge=NO,\
     new zealand=NZ,poland=PL,polska=PL,portugal=PT,sweden=SE,sverige=SE,singapore=SG,\
-    united states=US,usa=US,south africa=ZA";
+    united states=US,usa=US,south africa=ZA,uae=AE,qatar=QA,saudi arabia=SA,ukraine=UA,\
+    україна=UA";
 
 /// The countries to try, strongest evidence first, without duplicates.
 pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {

@@ -69,13 +69,19 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
     if not.any(|not| not.eq_ignore_ascii_case(first)) {
         return None;
     }
-    let folder = network.under.split(' ').find(|under| *under == first);
+    let folder = network.under.split(' ').find(|under| {
+        let mut own = under.split('/').enumerate();
+        own.all(|(at, segment)| parts.get(at) == Some(&segment))
+    });
     let (path, handle) = match folder {
         // The URL of a Facebook page has an ID after the name.
         Some("pages" | "people") if network.name == "facebook" => {
             (parts.get(..parts.len().min(3))?.join("/"), *parts.get(1)?)
         }
-        Some(folder) => (format!("{folder}/{}", parts.get(1)?), *parts.get(1)?),
+        Some(folder) => {
+            let handle = *parts.get(folder.split('/').count())?;
+            (format!("{folder}/{handle}"), handle)
+        }
         None if network.is_flat => (first.to_owned(), first),
         None => match network.name {
             "discord" if host == "discord.gg" => (first.to_owned(), first),

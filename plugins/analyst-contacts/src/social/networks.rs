@@ -10,7 +10,7 @@ pub(super) struct Network {
     pub(super) host: &'static str,
     /// Other hosts of the network.
     pub(super) also: &'static str,
-    /// First path segments that a handle follows.
+    /// First path segments that a handle follows; several in a row are joined by `/`.
     pub(super) under: &'static str,
     /// Whether the first path segment may be a handle.
     pub(super) is_flat: bool,

@@ -24,6 +24,10 @@ https://discord.com/invite/abc discord https://discord.com/invite/abc
 https://www.threads.net/@acme threads https://www.threads.net/@acme
 https://bsky.app/profile/acme.bsky.social bluesky https://bsky.app/profile/acme.bsky.social
 https://medium.com/@acme medium https://medium.com/@acme
+https://line.me/R/ti/p/@acme line https://line.me/R/ti/p/@acme
+https://line.me/ti/p/~acme line https://line.me/ti/p/~acme
+https://page.line.me/acme?openQrModal=true line https://page.line.me/acme
+https://lin.ee/AbC12 line https://lin.ee/AbC12
 https://mastodon.social/@acme mastodon https://mastodon.social/@acme";
 
 #[test]
@@ -33,6 +37,19 @@ fn profiles_have_a_canonical_url() {
         let social = profile(&Url::parse(address).unwrap(), false).unwrap();
         let found = format!("{} {}", social.network, social.url);
         assert_eq!(found, expected, "{address}");
+    }
+}
+
+#[test]
+fn the_handle_follows_all_segments_of_its_folder() {
+    for (address, expected) in [
+        ("https://line.me/R/ti/p/%40acme", "@acme"),
+        ("https://line.me/R/ti/p/@acme/", "@acme"),
+        ("https://www.linkedin.com/company/acme/about", "acme"),
+        ("https://www.facebook.com/pages/Acme/123", "Acme"),
+    ] {
+        let social = profile(&Url::parse(address).unwrap(), false).unwrap();
+        assert_eq!(social.handle.as_deref(), Some(expected), "{address}");
     }
 }
 
@@ -55,6 +72,9 @@ fn share_links_and_other_pages_are_no_profiles() {
         "https://vk.com/share.php?url=x",
         "https://example.com/@acme",
         "https://bsky.app/intent/compose",
+        "https://line.me/R/ti/p/",
+        "https://line.me/R/msg/text/?x",
+        "https://line.me/en/",
         "https://x.com/acme/status/12",
     ] {
         let url = Url::parse(address).unwrap();
