@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, stream};
+use tokio::task::JoinError;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use tracing::Instrument;
 use url::Url;
@@ -45,7 +46,7 @@ pub struct ScrapeRun {
     pub payment: Option<Payment>,
     /// Pages in flight at a time.
     pub in_flight: usize,
-    /// Owns the tasks of the pages.
+    /// Owns the tasks of the pages, or of the search.
     pub tasks: TaskTracker,
 }
 
@@ -79,7 +80,7 @@ impl ScrapeRun {
                 run.page(&n.to_string(), budget.as_deref(), &plan).await
             };
             let task = self.tasks.spawn(page.in_current_span());
-            outcome_of(AbortOnDropHandle::new(task))
+            result_of(AbortOnDropHandle::new(task))
         });
         Ok(match order {
             Order::Input => pages.buffered(in_flight).boxed(),
@@ -188,13 +189,13 @@ impl ScrapeRun {
     }
 }
 
-/// The outcome of a page that is a task. A panic of the page goes on here.
-async fn outcome_of(page: AbortOnDropHandle<PageOutcome>) -> PageOutcome {
-    match page.await {
-        Ok(outcome) => outcome,
+/// The result of a task. A panic of the task goes on here.
+pub(crate) async fn result_of<T>(task: impl Future<Output = Result<T, JoinError>>) -> T {
+    match task.await {
+        Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // The runtime ends, and with it what waits for the page.
+            // The runtime ends, and with it what waits for the task.
             Err(_cancelled) => std::future::pending().await,
         },
     }
@@ -230,7 +231,7 @@ mod tests {
     #[tokio::test]
     async fn a_page_that_panics_does_so_where_its_outcome_is_awaited() {
         let page = AbortOnDropHandle::new(tokio::spawn(broken()));
-        let outcome = AssertUnwindSafe(outcome_of(page)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(result_of(page)).catch_unwind().await;
         let panic = outcome.expect_err("a panic");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"a bug"));
     }
