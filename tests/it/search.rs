@@ -1,5 +1,7 @@
 //! `POST /search`: web search services, their results, and the pages of those.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use trawl_parameters::{self as parameters, Parameter};
 use trawl_tests::caller::{assert_free, nanodollars};
@@ -7,6 +9,10 @@ use trawl_tests::vendors::{BAD_KEY, GOOD_KEY};
 use trawl_tests::{Answer, Caller, FakeSite, SearchServer, TestApp, World};
 
 const BRAVE_KEY: &str = "BRAVE_API_KEY";
+/// Between two looks at what a test waits for.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long a test waits at most.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server whose search services are these.
 async fn app(services: &SearchServer, names: &[&str], credentials: &[(&str, &str)]) -> TestApp {
@@ -318,6 +324,38 @@ async fn a_repeated_request_pays_once() {
     let first = app.post("/search", &key, &body).await;
     let second = app.post("/search", &key, &body).await;
     assert_eq!((first.status, &first.body), (200, &second.body));
+    assert_eq!(before - app.balance(), 6_000_000);
+    assert_eq!(services.asked().len(), 1);
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_whose_caller_hangs_up_is_charged_once_its_service_is_asked() {
+    let services = SearchServer::start().await;
+    services.find(&[("https://a.example/", "A")]);
+    let app = app(&services, &["brave"], &[(BRAVE_KEY, GOOD_KEY)]).await;
+    let before = app.balance();
+    services.hold(true);
+    let body = json!({"search": "tides"});
+    let is_asked = async {
+        while services.asked().is_empty() {
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    tokio::select! {
+        answer = app.post("/search", &[], &body) => panic!("it is held back: {answer:?}"),
+        () = is_asked => {}
+    }
+    // A search that ends with its caller has ended by then.
+    tokio::time::sleep(20 * PAUSE).await;
+    services.hold(false);
+    let is_charged = async {
+        while app.balance() == before {
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    let is_charged = tokio::time::timeout(PATIENCE, is_charged).await;
+    is_charged.expect("the service has answered");
     assert_eq!(before - app.balance(), 6_000_000);
     assert_eq!(services.asked().len(), 1);
     app.assert_settled().await;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 use crate::http_server::{self, Listening};
 use crate::search_google;
@@ -51,6 +52,8 @@ struct State {
     asked: Mutex<Vec<(String, Asked)>>,
     /// A service that fails with this status.
     failing: Mutex<Option<(String, u16)>>,
+    /// Whether answers are held back.
+    is_held: watch::Sender<bool>,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,6 +88,11 @@ impl SearchServer {
         *lock(&self.state.failing) = Some((name.to_owned(), status));
     }
 
+    /// Holds answers back until this is called with `false`.
+    pub fn hold(&self, is_held: bool) {
+        self.state.is_held.send_replace(is_held);
+    }
+
     /// The requests in order, with the service's name.
     pub fn asked(&self) -> Vec<(String, Asked)> {
         lock(&self.state.asked).clone()
@@ -97,6 +105,8 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
         let received = http_server::read(&mut stream).await?;
         let (name, asked) = Asked::of(received, address)?;
         let answer = state.answer(&name, asked);
+        let mut is_held = state.is_held.subscribe();
+        is_held.wait_for(|is_held| !is_held).await.ok()?;
         http_server::write(&mut stream, answer.status, &answer.headers, &answer.body).await?;
     }
 }

@@ -2,8 +2,9 @@
 //! router of this crate with the key of the message, so it is authenticated, limited and charged as
 //! any other caller. Decision D490.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
@@ -14,6 +15,8 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use serde_json::json;
+use tokio::sync::Notify;
+use tokio::task::coop::consume_budget;
 use tower::ServiceExt;
 
 use trawl_billing::{Account, AccountId};
@@ -77,12 +80,17 @@ pub(crate) async fn mcp(
         idempotency_key: headers.get(IDEMPOTENCY_KEY).cloned(),
         trace,
         memory: memory.clone(),
+        planning: Arc::clone(&api.planning),
+        account: account.id.clone(),
         made: Mutex::default(),
+        n_answered: AtomicUsize::default(),
     });
     let (bytes, sent) = body.into_parts();
     let interface = Arc::clone(&caller) as Arc<dyn Interface>;
     let serving = serve(interface, message(headers, bytes), BODY_BYTES_MAX);
-    let reply = begun(&api.planning, &account.id, n_bytes, serving).await?;
+    let n_answered = || caller.n_answered.load(Ordering::Relaxed);
+    let steps = (n_bytes, n_answered);
+    let reply = in_steps(&api.planning, &account.id, steps, serving).await?;
     let reply = in_the_form_of_errors(reply.map(Body::new)).await;
     let made = caller.hold_made(None);
     let Some(n_bytes) = reply.body().size_hint().exact() else {
@@ -131,26 +139,44 @@ async fn counted(
     Ok((body, n_values))
 }
 
-/// Does work whose first step is to read a message of so many bytes: a long one is read where that
-/// delays no other request.
-async fn begun<T: Send + 'static>(
+/// Tells work that is done in steps that it can go on.
+#[derive(Debug, Default)]
+struct Woken(Notify);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
+    }
+}
+
+/// Does work whose first step is to read a message of so many bytes, and whose last one is to write
+/// a reply, which is made of as many bytes as are read by then: long ones are read and written
+/// where that delays no other request.
+async fn in_steps<T: Send + 'static>(
     planning: &Planning,
     account: &AccountId,
-    n_bytes: usize,
+    (n_message, n_answered): (usize, impl Fn() -> usize),
     work: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let mut work = Box::pin(work);
-    let first_step = move || {
-        // It is polled again at once, with a waker that works.
-        let mut context = Context::from_waker(Waker::noop());
-        match work.as_mut().poll(&mut context) {
-            Poll::Ready(done) => Ok(done),
-            Poll::Pending => Err(work),
+    let (mut work, mut n_bytes) = (Box::pin(work), n_message);
+    let woken = Arc::<Woken>::default();
+    loop {
+        let waker = Waker::from(Arc::clone(&woken));
+        let step = move || {
+            let mut context = Context::from_waker(&waker);
+            match work.as_mut().poll(&mut context) {
+                Poll::Ready(done) => Ok(done),
+                Poll::Pending => Err(work),
+            }
+        };
+        match planning.work(account, n_bytes, step).await? {
+            Ok(done) => return Ok(done),
+            Err(unfinished) => work = unfinished,
         }
-    };
-    match planning.work(account, n_bytes, first_step).await? {
-        Ok(done) => Ok(done),
-        Err(work) => Ok(work.await),
+        woken.0.notified().await;
+        // A step is also woken because this task has done enough for now.
+        consume_budget().await;
+        n_bytes = n_answered();
     }
 }
 
@@ -203,8 +229,12 @@ struct Caller {
     /// The span of the message, below which requests of its tool are.
     trace: Option<HeaderValue>,
     memory: MemoryShare,
+    planning: Arc<Planning>,
+    account: AccountId,
     /// Covers what is made of the last answer, until the reply is sent.
     made: Mutex<Option<MemoryLease>>,
+    /// Bytes of the longest answer.
+    n_answered: AtomicUsize,
 }
 
 impl Interface for Caller {
@@ -239,17 +269,24 @@ impl Caller {
         let (parts, body) = response.into_parts();
         let page = self.memory.page();
         let [mut lease, mut made] = [(); 2].map(|()| page.lease_for(MemoryKind::Answers));
-        let (mut buffer, mut values) = (Vec::new(), JsonValues::default());
+        let (mut buffer, mut values) = (Vec::<u8>::new(), JsonValues::default());
         let mut chunks = body.into_data_stream();
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|_broken| Unanswered::Broken)?;
             if buffer.len() + chunk.len() > ANSWER_BYTES_MAX {
                 return Err(Unanswered::TooLarge(ANSWER_BYTES_MAX));
             }
-            buffer.extend_from_slice(&chunk);
+            let n_bytes = chunk.len();
+            let add = move || {
+                buffer.extend_from_slice(&chunk);
+                values.add(&chunk);
+                (buffer, values)
+            };
+            let added = self.planning.work(&self.account, n_bytes, add).await;
+            (buffer, values) = added.map_err(|_panicked| Unanswered::Broken)?;
             lease.record(buffer.capacity());
-            values.add(&chunk);
         }
+        self.n_answered.fetch_max(buffer.len(), Ordering::Relaxed);
         // It may hold memory, too.
         drop(chunks);
         let n_bytes = buffer.len() * BYTES_PER_BYTE + values.count * BYTES_PER_VALUE;
@@ -302,20 +339,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_message_is_read_on_another_thread() {
+    async fn long_messages_are_read_and_long_replies_written_on_another_thread() {
         let (planning, account) = (Planning::default(), AccountId::new("acc_1"));
         let here = std::thread::current().id();
-        for (n_bytes, is_here) in [(1, true), (10_000_000, false)] {
+        let long = 10_000_000;
+        for (n_message, n_answered) in [(1, 1), (long, 1), (1, long), (long, long)] {
             // What it does first, and what it does once it has waited.
             let work = async {
                 let first = std::thread::current().id();
                 tokio::task::yield_now().await;
                 (first, std::thread::current().id())
             };
-            let done = begun(&planning, &account, n_bytes, work).await;
+            let steps = (n_message, || n_answered);
+            let done = in_steps(&planning, &account, steps, work).await;
             let (first, then) = done.expect("done");
-            assert_eq!(first == here, is_here, "{n_bytes} bytes");
-            assert_eq!(then, here, "{n_bytes} bytes");
+            assert_eq!(first == here, n_message == 1, "{n_message} bytes");
+            assert_eq!(then == here, n_answered == 1, "{n_answered} bytes");
         }
     }
 }

@@ -1,11 +1,15 @@
 //! The run of one request: its pages, on one snapshot of the plugins, paid by one account.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, stream};
+use tokio::task::JoinError;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tracing::Instrument;
 use url::Url;
 
 use trawl_billing::{FundsError, Payment, RunBudget, Tariff};
@@ -42,11 +46,16 @@ pub struct ScrapeRun {
     pub payment: Option<Payment>,
     /// Pages in flight at a time.
     pub in_flight: usize,
+    /// Owns the tasks of the pages, or of the search.
+    pub tasks: TaskTracker,
 }
 
 impl ScrapeRun {
-    /// Runs pages, a bounded number at a time; dropping the stream drops the pages in flight and
+    /// Runs pages, a bounded number at a time; dropping the stream ends the pages in flight and
     /// releases their reservations.
+    ///
+    /// Each page is a task of its own, which goes on while the stream is not polled because its
+    /// reader is slow: it may have a turn, a permit of a host or money that others wait for.
     ///
     /// # Errors
     /// [`FundsError`] if nothing can be reserved at the start.
@@ -58,10 +67,9 @@ impl ScrapeRun {
         self.admit()?;
         let in_flight = self.in_flight;
         let budget = self.budget()?.map(Arc::new);
-        // Boxed, because queues of futures move them.
         let pages = stream::iter(pages).enumerate().map(move |(n, plan)| {
             let (run, budget) = (Arc::clone(&self), budget.clone());
-            async move {
+            let page = async move {
                 let plan = match plan {
                     Ok(plan) => plan,
                     Err(refused) => return page::refused(refused),
@@ -70,8 +78,9 @@ impl ScrapeRun {
                     return page::plan_ended(&plan);
                 }
                 run.page(&n.to_string(), budget.as_deref(), &plan).await
-            }
-            .boxed()
+            };
+            let task = self.tasks.spawn(page.in_current_span());
+            result_of(AbortOnDropHandle::new(task))
         });
         Ok(match order {
             Order::Input => pages.buffered(in_flight).boxed(),
@@ -180,6 +189,18 @@ impl ScrapeRun {
     }
 }
 
+/// The result of a task. A panic of the task goes on here.
+pub(crate) async fn result_of<T>(task: impl Future<Output = Result<T, JoinError>>) -> T {
+    match task.await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime ends, and with it what waits for the task.
+            Err(_cancelled) => std::future::pending().await,
+        },
+    }
+}
+
 fn input(source: TransformSource) -> Input {
     // Without a URL, relative links have nothing to resolve against and stay unchanged.
     let no_url = || Url::parse("about:blank").expect("about:blank is a URL");
@@ -194,5 +215,24 @@ fn input(source: TransformSource) -> Input {
         content_type,
         is_serialised: false,
         screenshot: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::AssertUnwindSafe;
+
+    use super::*;
+
+    async fn broken() -> PageOutcome {
+        panic!("a bug")
+    }
+
+    #[tokio::test]
+    async fn a_page_that_panics_does_so_where_its_outcome_is_awaited() {
+        let page = AbortOnDropHandle::new(tokio::spawn(broken()));
+        let outcome = AssertUnwindSafe(result_of(page)).catch_unwind().await;
+        let panic = outcome.expect_err("a panic");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"a bug"));
     }
 }

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use trawl_billing::{BillingError, FundsError};
 pub use trawl_contract::search::Hit;
@@ -17,7 +19,7 @@ use trawl_plan::search::SearchPlan;
 use crate::page::RunContext;
 use crate::page_budget::{PageBudget, PaidBy};
 use crate::providers::{Found, Providers, SearchBackend, VendorFailure};
-use crate::scrape::ScrapeRun;
+use crate::scrape::{ScrapeRun, result_of};
 
 /// Time of a search with all services that are asked for it.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(30);
@@ -65,6 +67,10 @@ impl ScrapeRun {
     /// Searches the web. The services are asked in the order of `named`, or of the manifest if that
     /// is empty, until one answers; only that one is charged.
     ///
+    /// A service charges for an answer whether or not anybody waits for it. So once one is asked,
+    /// dropping the future does not end the search: what it answers is charged, and no other is
+    /// asked.
+    ///
     /// # Errors
     /// [`SearchError`].
     pub fn search(
@@ -73,32 +79,49 @@ impl ScrapeRun {
         named: Arc<[String]>,
     ) -> BoxFuture<'static, Result<SearchOutcome, SearchError>> {
         async move {
-            let engine = &self.context.engine;
-            let Some(providers) = engine.routing.providers() else {
-                return Err(SearchError::NotConfigured);
-            };
-            let context = &self.context;
-            let backends = providers.search_backends(&context.registry, &context.owner, &named);
-            if backends.is_empty() {
-                return Err(SearchError::NotConfigured);
-            }
-            self.admit()?;
-            let asked = self.ask(providers, &backends, &plan);
-            on_behalf_of(&self.context.owner, traced(self.context.trace, asked)).await
+            let caller = CancellationToken::new();
+            let (run, gone) = (Arc::clone(&self), caller.clone());
+            let searching = async move { run.search_for(&gone, &plan, &named).await };
+            let _hangs_up = caller.drop_guard();
+            result_of(self.tasks.spawn(searching.in_current_span())).await
         }
         .boxed()
     }
 
+    /// Searches for a caller, who is gone once that is cancelled.
+    async fn search_for(
+        &self,
+        gone: &CancellationToken,
+        plan: &SearchPlan,
+        named: &[String],
+    ) -> Result<SearchOutcome, SearchError> {
+        let context = &self.context;
+        let Some(providers) = context.engine.routing.providers() else {
+            return Err(SearchError::NotConfigured);
+        };
+        let backends = providers.search_backends(&context.registry, &context.owner, named);
+        if backends.is_empty() {
+            return Err(SearchError::NotConfigured);
+        }
+        self.admit()?;
+        let asked = self.ask(gone, providers, &backends, plan);
+        on_behalf_of(&context.owner, traced(context.trace, asked)).await
+    }
+
     async fn ask(
         &self,
+        gone: &CancellationToken,
         providers: &Providers,
         backends: &[SearchBackend],
         plan: &SearchPlan,
     ) -> Result<SearchOutcome, SearchError> {
         let budget = self.budget()?;
         let paid_by = self.paid_by(SEARCH_ID, budget.as_ref()).await;
-        let outcome = self.ask_each(providers, backends, plan, paid_by).await;
-        if let Err(error) = &outcome {
+        let asked = self.ask_each(gone, providers, (backends, plan), paid_by);
+        let outcome = asked.await;
+        if let Err(error) = &outcome
+            && !gone.is_cancelled()
+        {
             self.refund(plan, paid_by, error).await;
         }
         outcome
@@ -107,24 +130,25 @@ impl ScrapeRun {
     /// Asks the services in turn.
     async fn ask_each(
         &self,
+        gone: &CancellationToken,
         providers: &Providers,
-        backends: &[SearchBackend],
-        plan: &SearchPlan,
+        (backends, plan): (&[SearchBackend], &SearchPlan),
         paid_by: PaidBy<'_>,
     ) -> Result<SearchOutcome, SearchError> {
         let deadline = Instant::now() + SEARCH_TIME_MAX;
         let context = &self.context;
-        let admitted = context
-            .engine
-            .in_flight
-            .admit(&context.owner, SEARCH_TIME_MAX);
-        let in_flight = admitted.await.map_err(failed)?;
+        let in_flight = &context.engine.in_flight;
+        let admitted = in_flight.admit(&context.owner, SEARCH_TIME_MAX);
+        let admitted = gone.run_until_cancelled(admitted).await;
+        let in_flight = admitted.ok_or_else(hung_up)?.map_err(failed)?;
         let mut last = SearchError::NotConfigured;
         for (n, backend) in backends.iter().enumerate() {
             let entry = ledger_text(backend, plan);
             let page_budget = PageBudget::without_page(paid_by, context.tariff, &entry, deadline)
                 .admitted(in_flight.clone());
-            if let Err(failure) = page_budget.reserve_for(&usage(backend.most())).await {
+            let most = usage(backend.most());
+            let reserved = gone.run_until_cancelled(page_budget.reserve_for(&most));
+            if let Err(failure) = reserved.await.ok_or_else(hung_up)? {
                 last = SearchError::Unfunded(failure.message);
                 continue;
             }
@@ -231,6 +255,11 @@ fn ledger_text(backend: &SearchBackend, plan: &SearchPlan) -> String {
 
 fn reason(backend: &SearchBackend, failure: &VendorFailure) -> String {
     format!("{}: {}", backend.name(), failure.message)
+}
+
+/// What is left to say of a search whose caller is gone before a service was asked.
+fn hung_up() -> SearchError {
+    SearchError::Failed("the caller hung up".to_owned())
 }
 
 fn failed(failure: PageFailure) -> SearchError {

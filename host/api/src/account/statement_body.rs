@@ -19,6 +19,7 @@ use trawl_wire::{Costs, dollars};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::queries::Queries;
+use crate::http::stream::read_in_tasks;
 
 /// Entries that are read from the ledger at a time.
 const ENTRIES_AT_ONCE: u32 = 1_000;
@@ -240,7 +241,7 @@ pub(super) async fn chunks(
         is_done: false,
     };
     let head = stream::iter((!head.is_empty()).then_some(Ok(head)));
-    Ok(head.chain(stream::try_unfold(reader, Reader::next)))
+    Ok(head.chain(read_in_tasks(reader, Reader::next)))
 }
 
 /// The sums of all entries before a time; without them from a place on, which has its balance.

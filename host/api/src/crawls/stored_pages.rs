@@ -11,7 +11,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -141,8 +141,8 @@ struct Reader {
 
 impl Reader {
     /// The entries. An error ends them: what comes after it is missing.
-    fn entries(self) -> impl Stream<Item = io::Result<Bytes>> + Send {
-        stream::try_unfold(self, |mut reader| async move {
+    fn entries(self) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+        responses::read_in_tasks(self, |mut reader| async move {
             match reader.next().await {
                 Ok(entry) => Ok(entry.map(|entry| (entry, reader))),
                 Err(error) => {

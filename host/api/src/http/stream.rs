@@ -11,6 +11,7 @@ use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http_body_util::BodyExt;
 use serde::Serialize;
 use serde_json::Value;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
 use trawl_model::memory::MemoryLease;
@@ -147,6 +148,23 @@ pub(crate) fn entries(
     format.response(Body::from_stream(chunks))
 }
 
+/// The parts of a body that `next` makes one after the other, each once the one before was taken.
+/// Each is made in a task of its own, which goes on while the reader is slow: it may have a turn, a
+/// connection of the store or memory that others wait for. A panic breaks the body off.
+pub(crate) fn read_in_tasks<S, N>(
+    source: S,
+    next: impl Fn(S) -> N + Send + 'static,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static
+where
+    S: Send + 'static,
+    N: Future<Output = io::Result<Option<(Bytes, S)>>> + Send + 'static,
+{
+    stream::try_unfold(source, move |source| {
+        let reading = AbortOnDropHandle::new(tokio::spawn(next(source).in_current_span()));
+        async move { reading.await.map_err(io::Error::other)? }
+    })
+}
+
 /// A copy of an entry with what separates it from the others. The entry, which may hold memory of
 /// its account, goes with it: it is given back once the copy is sent.
 struct Copied {
@@ -216,6 +234,11 @@ fn until_panic(outcomes: Outcomes) -> impl Stream<Item = PageOutcome> + Send {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use tokio::sync::Semaphore;
+
     use trawl_model::memory::MemoryBudget;
 
     use super::*;
@@ -293,6 +316,44 @@ mod tests {
                 assert_eq!(budget.in_use().used, 0);
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_part_of_a_body_is_made_although_nobody_asks_for_it() {
+        let turns = Arc::new(Semaphore::new(1));
+        let (n_made, own) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&turns));
+        let made = Arc::clone(&n_made);
+        let parts = read_in_tasks((own, made), |(turns, made)| async move {
+            let turn = turns.acquire().await.expect("it is not closed");
+            tokio::task::yield_now().await;
+            drop(turn);
+            let n = made.fetch_add(1, Ordering::SeqCst);
+            Ok((n < 2).then(|| (Bytes::from(n.to_string()), (turns, made))))
+        });
+        let mut parts = Box::pin(parts);
+        assert!(parts.next().now_or_never().is_none(), "it is being made");
+        let one_is_made = async {
+            while n_made.load(Ordering::SeqCst) == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let one_is_made = tokio::time::timeout(Duration::from_secs(60), one_is_made).await;
+        one_is_made.expect("it goes on");
+        assert_eq!(turns.available_permits(), 1);
+        assert_eq!(n_made.load(Ordering::SeqCst), 1, "and no other");
+        let rest: Vec<Bytes> = parts.map(|part| part.expect("no error")).collect().await;
+        assert_eq!(rest, ["0", "1"]);
+    }
+
+    async fn broken((): ()) -> io::Result<Option<(Bytes, ())>> {
+        panic!("a bug")
+    }
+
+    #[tokio::test]
+    async fn a_panic_breaks_a_body_off() {
+        let parts = read_in_tasks((), broken);
+        let parts: Vec<io::Result<Bytes>> = parts.collect().await;
+        assert!(matches!(parts.as_slice(), [Err(_)]), "{parts:?}");
     }
 
     #[tokio::test]

@@ -27,6 +27,7 @@ use crate::page_budget::tests::payer;
 use crate::routing::Routing;
 
 mod spans;
+mod streamed;
 mod timing;
 
 fn run_context() -> RunContext {

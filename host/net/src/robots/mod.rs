@@ -125,15 +125,15 @@ impl Robots {
         let entry = self.entry(url, exit.into()).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
-        let (mut rights, licenses) = (entry.rules.rights(path), &entry.rules.licenses);
+        let (allows, mut rights) = self.matched(&entry.rules, path).await;
+        let licenses = &entry.rules.licenses;
         if !licenses.is_empty()
             && let Ok(file) = url.join("/robots.txt")
         {
             rights::add_licenses(&mut rights, &file, licenses);
         }
         RobotsVerdict {
-            is_allowed: path == "/robots.txt"
-                || (is_reachable && self.allows(&entry.rules, path).await),
+            is_allowed: path == "/robots.txt" || (is_reachable && allows),
             crawl_delay: entry.rules.crawl_delay,
             unreachable: entry.unreachable,
             rights,
@@ -141,18 +141,18 @@ impl Robots {
         }
     }
 
-    /// Whether the rules allow a path. Matches of many wildcards wait for each other, all others
-    /// for none.
-    async fn allows(&self, rules: &Arc<Rules>, path: &str) -> bool {
+    /// Whether the rules allow a path, and what they say about its use. Matches of many wildcards
+    /// wait for each other, all others for none.
+    async fn matched(&self, rules: &Arc<Rules>, path: &str) -> (bool, Rights) {
         if rules.steps(path.len()) <= STEPS_AT_ONCE_MAX {
-            return rules.allows(path);
+            return (rules.allows(path), rules.rights(path));
         }
         // It is held until the match ends, also when the caller is gone.
         let permit = Arc::clone(&self.matches).acquire_owned().await;
         let (rules, path) = (Arc::clone(rules), path.to_owned());
         blocking(move || {
             let _permit = permit;
-            rules.allows(&path)
+            (rules.allows(&path), rules.rights(&path))
         })
         .await
     }

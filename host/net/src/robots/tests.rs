@@ -323,6 +323,20 @@ async fn many_wildcards_are_matched_on_another_thread() {
     );
 }
 
+#[tokio::test]
+async fn many_wildcards_in_lines_about_use_are_matched_on_another_thread() {
+    let lines = (0..100).map(|n| format!("Content-Usage: /*{n}x search=n\n"));
+    let text = format!("User-agent: *\n{}", lines.collect::<String>());
+    let robots = robots(&Site::new(200, &text));
+    let long = url(&format!("http://a.example/77x{}", "y".repeat(1_000)));
+    for (page, is_at_once) in [(url("http://a.example/77x"), true), (long, false)] {
+        let verdict = robots.verdict(&page, Pool::Standard).await;
+        assert_eq!(verdict.rights.allowed(Purpose::Search), Some(false));
+        let again = robots.verdict(&page, Pool::Standard).now_or_never();
+        assert_eq!(again.is_some(), is_at_once);
+    }
+}
+
 /// A site that refuses data centres, and a pause that it asked for.
 struct Picky;
 

@@ -81,6 +81,7 @@ pub struct App {
     stop: CancellationToken,
     /// Cancelled when streaming crawls have to end their responses.
     drain_deadline: CancellationToken,
+    /// Requests in flight, and their pages.
     in_flight: TaskTracker,
     /// Cancelled when no balance changes any more.
     settled: CancellationToken,

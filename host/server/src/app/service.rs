@@ -72,6 +72,8 @@ impl App {
             payer,
             payment: new.payment,
             in_flight: self.config.limits.pages_in_flight.max(1),
+            // The ledger is closed after these have ended.
+            tasks: self.in_flight.clone(),
         })
     }
 }

@@ -48,8 +48,8 @@ impl App {
                 .is_err()
         {
             tracing::warn!(
-                n_requests = self.in_flight.len(),
-                "timed out waiting for requests in flight"
+                n_left = self.in_flight.len(),
+                "timed out waiting for requests in flight and their pages"
             );
         }
         DRAIN_MAX.saturating_sub(stopped.elapsed()).max(CLOSE_MIN)

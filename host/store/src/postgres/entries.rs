@@ -19,6 +19,8 @@ const SEARCHING: &str = "look for open reserves";
 /// Longest time of a group, or of a search for an entry: billing writes one after the other. Longer
 /// than any of their statements may take.
 const TIME_MAX: Duration = Duration::from_secs(120);
+/// Pause between two looks at the transactions that an entry may still come from.
+const LOOK_PAUSE: Duration = Duration::from_millis(5);
 /// Ledger entries that one step of the search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
 /// Prefix of the id of a run's allotment, which has many entries; any other reservation has one
@@ -27,6 +29,12 @@ const ALLOTMENT: &str = "p:";
 /// Accounts are locked in the order of their ids, so that two groups never wait for each other.
 const LOCK_ACCOUNTS: &str =
     "SELECT id, balance, held FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
+/// The transactions that have written entries and have not ended. A lock of the table would wait for
+/// them as well, but every charge would wait for the lock.
+const WRITING: &str = "SELECT virtualtransaction FROM pg_locks
+    WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted
+    AND relation = 'entries'::regclass
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 /// The entries get their numbers in the order of the arrays. Sums follow by triggers.
 const INSERT: &str = "INSERT INTO entries (id, account, kind, amount, held, hold, run, url,
         ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu, key)
@@ -233,18 +241,26 @@ async fn search(
     writers: &PgPool,
     id: &str,
 ) -> Result<Option<Posted>, StoreError> {
-    let failed = failed_to(READING);
     if let Some(row) = find(readers, id).await? {
         return posted(&row).map(Some);
     }
-    let mut transaction = begin(writers, READING).await?;
-    sqlx::query("LOCK TABLE entries IN SHARE MODE")
-        .execute(&mut *transaction)
-        .await
-        .map_err(&failed)?;
-    let row = find(&mut *transaction, id).await?;
-    transaction.commit().await.map_err(&failed)?;
+    let mut unfinished = writing(writers).await?;
+    while !unfinished.is_empty() {
+        tokio::time::sleep(LOOK_PAUSE).await;
+        let still = writing(writers).await?;
+        unfinished.retain(|transaction| still.contains(transaction));
+    }
+    let row = find(writers, id).await?;
     row.as_ref().map(posted).transpose()
+}
+
+/// The transactions that have written entries and have not ended.
+async fn writing(writers: &PgPool) -> Result<HashSet<String>, StoreError> {
+    let found: Vec<String> = sqlx::query_scalar(WRITING)
+        .fetch_all(writers)
+        .await
+        .map_err(failed_to(READING))?;
+    Ok(found.into_iter().collect())
 }
 
 async fn find(executor: impl PgExecutor<'_>, id: &str) -> Result<Option<PgRow>, StoreError> {

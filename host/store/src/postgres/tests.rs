@@ -167,6 +167,11 @@ async fn an_entry_that_may_still_be_committed_is_waited_for() {
     let search = tokio::spawn(async move { search.entry("t:1").await.expect("a search") });
     // A search that does not wait has ended by then.
     tokio::time::sleep(Duration::from_millis(500)).await;
+    let other = [of_account(2, entry("t:3", EntryKind::TopUp, 5, 0))];
+    let written = tokio::time::timeout(PATIENCE / 2, store.post_group(&other)).await;
+    let written = written.expect("charges do not wait for the search");
+    assert_eq!(written.expect("written"), [Written::New]);
+    assert!(!search.is_finished());
     unfinished.commit().await.expect("committed");
     assert!(search.await.expect("it ended").is_some());
     assert_eq!(store.entry("t:2").await.expect("a search"), None);

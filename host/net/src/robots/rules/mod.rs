@@ -202,10 +202,12 @@ impl Rules {
         decisive.is_none_or(|weight| weight.is_allow)
     }
 
-    /// Most steps that [`allows`](Self::allows) takes for a path of so many bytes: the product of
-    /// its length and the number of rules with wildcards. Other rules are looked up.
+    /// Most steps that [`allows`](Self::allows) and [`rights`](Self::rights) take together for a
+    /// path of so many bytes: the product of its length and the number of rules and lines with
+    /// wildcards. Other rules are looked up.
     pub fn steps(&self, path_bytes: usize) -> usize {
-        self.wildcards.len().saturating_mul(path_bytes)
+        let n_wildcards = self.wildcards.len() + self.usages.n_wildcards();
+        n_wildcards.saturating_mul(path_bytes)
     }
 
     fn is_empty(&self) -> bool {

@@ -45,6 +45,11 @@ impl Usages {
         self.0.is_empty()
     }
 
+    /// Lines whose path has wildcards.
+    pub(super) fn n_wildcards(&self) -> usize {
+        self.0.iter().filter(|line| !line.path.is_plain()).count()
+    }
+
     /// Approximate bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         let lines = self.0.iter();
