@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trawl_tests::{Caller, FakeSite, ServerProcess, World, run_program};
+use trawl_tests::vendors::GOOD_KEY;
+use trawl_tests::{Caller, FakeSite, SearchServer, ServerProcess, World, run_program};
 
 /// Upper bound on a shutdown that waits only for pages of a few seconds.
 const SOON: Duration = Duration::from_secs(30);
@@ -85,6 +86,36 @@ async fn streams_complete_while_new_requests_are_refused() {
     assert!(server.ended(SOON).await, "it exited successfully");
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
+    assert_eq!(server.account(&["list"])[0]["held"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_whose_caller_hung_up_is_charged_before_the_end() {
+    let services = SearchServer::start().await;
+    let mut world = World::new();
+    world.use_searches(services.address, &[], &[("BRAVE_API_KEY", GOOD_KEY)]);
+    let mut server = ServerProcess::start(world);
+    services.hold(true);
+    let body = json!({"search": "tides"});
+    let is_asked = async {
+        while services.asked().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        answer = server.post("/search", &[], &body) => panic!("it is held back: {answer:?}"),
+        () = is_asked => {}
+    }
+    server.terminate();
+    // A server that does not wait for the search has ended by then.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    services.hold(false);
+    assert!(server.ended(SOON).await, "it exited successfully");
+    let statement = server.account(&["statement", "caller"]);
+    let entries = statement["entries"].as_array().expect("a list");
+    let posts = entries.iter().filter(|entry| entry["kind"] == "post");
+    let amounts: Vec<_> = posts.map(|post| post["amount"].as_i64()).collect();
+    assert_eq!(amounts, [Some(-6_000_000)]);
     assert_eq!(server.account(&["list"])[0]["held"], 0);
 }
 

@@ -95,7 +95,8 @@ pub trait Service: Send + Sync + 'static {
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
 
-    /// Searches the web with the configured search services.
+    /// Searches the web with the configured search services. A search whose service is asked goes
+    /// on to its end although the future is dropped.
     ///
     /// # Errors
     /// [`SearchError`]: none is configured, none answers, or the search cannot be paid.

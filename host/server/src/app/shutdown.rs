@@ -9,7 +9,8 @@ use super::App;
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// When streaming crawls stop fetching pages, so that their responses end in time.
 const STREAMS_MAX: Duration = Duration::from_secs(20);
-/// Minimum time for connections to send the rest of their responses and close.
+/// Minimum time for connections to send the rest of their responses and close, and maximum for what
+/// is in flight even then: after a drain that is only what was aborted.
 const CLOSE_MIN: Duration = Duration::from_secs(1);
 
 impl App {
@@ -20,6 +21,9 @@ impl App {
         self.drain_deadline.cancel();
         let until = Instant::now() + DRAIN_MAX;
         self.crawls.finish(DRAIN_MAX).await;
+        // Pages whose callers are gone give back what they have reserved, each in its own task.
+        self.in_flight.close();
+        let _late = tokio::time::timeout(CLOSE_MIN, self.in_flight.wait()).await;
         self.billing.close().await;
         self.settled.cancel();
         self.tasks.close();

@@ -29,8 +29,8 @@ const ALLOTMENT: &str = "p:";
 /// Accounts are locked in the order of their ids, so that two groups never wait for each other.
 const LOCK_ACCOUNTS: &str =
     "SELECT id, balance, held FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
-/// The transactions that have written entries and have not ended. A lock of the table would wait for
-/// them as well, but every charge would wait for the lock.
+/// The transactions that have written entries and have not ended. A lock of the table would wait
+/// for them as well, but every charge would wait for the lock.
 const WRITING: &str = "SELECT virtualtransaction FROM pg_locks
     WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted
     AND relation = 'entries'::regclass
