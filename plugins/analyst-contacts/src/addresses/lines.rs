@@ -84,6 +84,10 @@ fn japanese(rest: &str) -> Option<Address> {
 /// An address such as `Lindenallee 14, 04109 Leipzig`; the street may be in the line above.
 fn town_after(line: &str, code: (usize, usize), above: &str, country: &str) -> Option<Address> {
     let town = town_of(line[code.1..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
+    // `Riyadh 11564, Saudi Arabia`; the town of `06600 México` is one.
+    if hint::code_of(&town).is_some() && country != "MX" {
+        return None;
+    }
     let mut before = line[..code.0].trim_end();
     // `CH-3012`
     let is_marked = before.ends_with('-');

@@ -34,7 +34,7 @@ RU > 101000, г. Москва, ул. Мясницкая, д. 5, стр. 1 > ул
 RU > 101000 Москва, Ленинский проспект 5 > Ленинский проспект 5|101000|Москва|
 SA > 7277 King Fahd Road, Al Olaya, Riyadh 12212 > 7277 King Fahd Road, Al Olaya|12212|Riyadh|
 SA > 8228 Prince Turki Rd, Riyadh 12344-3456, Saudi Arabia > 8228 Prince Turki Rd|12344-3456|Riyadh|
-SA > P.O. Box 1234, Riyadh 11564 > P.O. Box 1234|11564|Riyadh|
+SA > P.O. Box 1234, Riyadh 11564, Saudi Arabia > P.O. Box 1234|11564|Riyadh|
 SA > شارع العليا 7277، الرياض 12212 > شارع العليا 7277|12212|الرياض|
 AE > P.O. Box 12345, Dubai, UAE > P.O. Box 12345||Dubai|
 AE > Al Moosa Tower 2, Sheikh Zayed Road, PO Box: 12345, Dubai U.A.E. > PO Box 12345||Dubai|
