@@ -20,7 +20,8 @@ CAUTION_OF_BODY = 0.8
 NEWS = "news"      # what pages with the body of an article alone are called
 NEWS_WEIGHT = 0.7  # of a page of news in the model of articles
 # Roles that are in the labelled text of some data sets and not of others: options decide, not the model.
-CONVENTIONS = {"headline", "standfirst", "byline", "date", "lead_image", "caption", "credit"}
+CONVENTIONS = {"headline", "byline", "date", "lead_image", "caption", "credit"}
+OF_BODY = {"", "standfirst"}  # roles of the body of an article
 BYTES_MAX = 400_000  # of the tables of both models
 N_MODELS = 3       # averaged
 HEAVY = 0.003      # blocks of less weight are sampled in proportion to it, and then have this weight
@@ -288,7 +289,7 @@ class Pages:
             own = self.blocks[at]
             chosen = choose(self.own(probabilities, at), self.own(self.lengths, at), caution) if own else np.zeros(0, bool)
             if self.kinds[at] == NEWS:
-                chosen = chosen & np.array([not role for role in self.roles[at]], bool)
+                chosen = chosen & np.array([role in OF_BODY for role in self.roles[at]], bool)
                 news.append(shingle_parts(own, chosen, self.wanted[at]))
             by_kind.setdefault(self.kinds[at], []).append(score(own, chosen, self.wanted[at]) if own else 0.0)
         return by_kind, news

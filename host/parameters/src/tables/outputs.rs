@@ -128,7 +128,7 @@ object! {
     only: Option<String> = key(
         Shape::Name(&BODY),
         NOTHING,
-        "`body` leaves out every role that `include` does not name: the text of an article alone.",
+        "`body` leaves out every role but `standfirst` that `include` does not name: the text of an article alone.",
     )
     .example("\"body\"");
 }

@@ -49,6 +49,8 @@ struct Finder<'p> {
     headline: Option<usize>,
     /// The first paragraph of the text.
     prose: Option<usize>,
+    /// Number of paragraphs of text before each node, and of all at the end.
+    n_prose: Vec<usize>,
     /// Bytes of text of the page.
     n_bytes: usize,
     is_forum: bool,
@@ -61,6 +63,7 @@ impl<'p> Finder<'p> {
             metadata,
             headline: None,
             prose: None,
+            n_prose: vec![0],
             n_bytes: outline.bytes_between(0, outline.nodes.len()),
             is_forum: metadata.page_type() == Some(PageKind::Forum),
         };
@@ -84,6 +87,13 @@ impl<'p> Finder<'p> {
         finder.prose = elements()
             .find(|&(at, element)| at >= first && finder.is_prose(at, element))
             .map(|(at, _)| at);
+        for (at, node) in outline.nodes.iter().enumerate() {
+            let element = node.as_element();
+            let is_prose = element.is_some_and(|element| finder.is_prose(at, element));
+            finder
+                .n_prose
+                .push(finder.n_prose[at] + usize::from(is_prose));
+        }
         finder
     }
 
@@ -188,9 +198,16 @@ impl<'p> Finder<'p> {
             Role::Date => self
                 .text(at, element)
                 .is_some_and(|text| self.is_forum || self.metadata.is_date(&text)),
+            // What is behind a wall is named after it, too.
+            Role::Consent => !(names_wall(element) && self.has_prose(at)),
             _ => true,
         };
         is_right.then_some(role)
+    }
+
+    /// Whether a node is or has a paragraph of text.
+    fn has_prose(&self, at: usize) -> bool {
+        self.n_prose[at] < self.n_prose[self.outline.ends[at]]
     }
 
     /// Whether an element is small enough for its role, and made as one.
@@ -254,6 +271,15 @@ impl<'p> Finder<'p> {
         }
         phrases::role_of(&text, links)
     }
+}
+
+/// Whether an element is named after a wall that asks for money or an account.
+fn names_wall(element: Element<'_>) -> bool {
+    let mut names = ["class", "id"].iter().filter_map(|name| element.attr(name));
+    names.any(|name| {
+        let name = name.to_ascii_lowercase();
+        name.contains("paywall") || name.contains("regwall")
+    })
 }
 
 /// Whether an attribute has this word among others.

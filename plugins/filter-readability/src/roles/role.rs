@@ -30,7 +30,7 @@ macro_rules! roles {
                     "items": {"type": "string", "enum": ["#, roles!(@list $($name)*), r#"]}},
                 "exclude": {"type": "array", "description": "Roles that are left out; `include` wins",
                     "items": {"type": "string", "enum": ["#, roles!(@list $($name)*), r#"]}},
-                "only": {"type": "string", "enum": ["body"], "description": "Leaves out every role that `include` does not name"}
+                "only": {"type": "string", "enum": ["body"], "description": "Leaves out every role but `standfirst` that `include` does not name"}
             }, "additionalProperties": false}"#
         );
     };
@@ -110,7 +110,7 @@ pub struct Options {
     include: Vec<Role>,
     /// Roles that are left out.
     exclude: Vec<Role>,
-    /// Leaves out every role that `include` does not name.
+    /// Leaves out every role but [`Role::Standfirst`] that `include` does not name.
     only: Option<Only>,
 }
 
@@ -143,8 +143,11 @@ impl Options {
     pub(crate) fn wanted(&self) -> Wanted {
         let is_body = self.only == Some(Only::Body);
         let added: RoleSet = self.include.iter().collect();
-        let excluded: &[Role] = if is_body { Role::ALL } else { &self.exclude };
-        let left_out: RoleSet = excluded.iter().collect();
+        // The body begins with what introduces it.
+        let others = Role::ALL
+            .iter()
+            .filter(|role| is_body && **role != Role::Standfirst);
+        let left_out: RoleSet = self.exclude.iter().chain(others).collect();
         Wanted {
             added,
             left_out: left_out.without(added),

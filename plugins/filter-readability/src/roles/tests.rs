@@ -101,9 +101,24 @@ fn the_body_alone_has_no_other_part() {
     for piece in PROSE {
         assert!(text.contains(piece), "{piece:?} is missing in:\n{text}");
     }
-    for (_, part) in PARTS {
-        assert!(!text.contains(part), "{part:?} is left in:\n{text}");
+    for (role, part) in PARTS {
+        let is_of_body = role == Role::Standfirst;
+        assert_eq!(text.contains(part), is_of_body, "{part:?}:\n{text}");
     }
+    let text = text_with(json!({"only": "body", "exclude": ["standfirst"]}));
+    assert!(!text.contains("How a town lost its dam"), "{text}");
+}
+
+#[test]
+fn what_is_behind_a_wall_is_no_wall() {
+    let [first, second, third] = PROSE.map(|text| format!(r#"<p class="paywall">{text}</p>"#));
+    let page = testkit::page(&format!(
+        r#"<title>Flood</title><h1>Flood</h1><p>{}</p>{first}{second}{third}
+        <div class="paywall-box"><p>Subscribe to read on.</p></div>"#,
+        PROSE[0]
+    ));
+    assert_eq!(role_of(&page, PROSE[1]), None);
+    assert_eq!(role_of(&page, "Subscribe to read on."), Some(Role::Consent));
 }
 
 #[test]
