@@ -208,3 +208,34 @@ fn urls_are_absolute_and_otherwise_as_the_page_spells_them() {
     check("<p><a href='https:/x'>a</a>", "[a](https://example.com/x)");
     check("<p><a href='tel:+1 2'>a</a>", "[a](tel:+1%202)");
 }
+
+#[test]
+fn the_text_of_a_task_stands_beside_its_checkbox() {
+    check(
+        "<ul><li><label><input type=checkbox checked></label><div><p>a</p><p>b</p></div><li><input type=checkbox><ul><li>c</ul></ul>",
+        "- [x] a\n\n  b\n- [ ]\n  - c",
+    );
+}
+
+#[test]
+fn formulas_of_pandoc_and_environments_are_tex() {
+    check("<p>a <span class='math inline'>x_1</span>", "a $x_1$");
+    check("<p>a <span class='math inline'>\\(x_1\\)</span>", "a $x_1$");
+    check(
+        "<p><span class='math display'>\\frac{a}{b}</span>",
+        r"$$\frac{a}{b}$$",
+    );
+    check("<p><span class='math inline'><em>x</em></span>", "*x*");
+    check(
+        "<p>\\begin{align} a_1 &amp;= *b* \\\\\n c \\end{align}",
+        r"$$\begin{align} a_1 &= *b* \\ c \end{align}$$",
+    );
+}
+
+#[test]
+fn the_number_of_a_line_of_code_is_left_out() {
+    check(
+        "<pre><code><span class=linenumber>1</span>a\n<span class='react lineNumber'>2</span>b</code></pre>",
+        "```\na\nb\n```",
+    );
+}
