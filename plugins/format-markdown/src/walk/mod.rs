@@ -341,7 +341,9 @@ impl<'a> Renderer<'a> {
     }
 
     fn enter_span(&mut self, span: Element<'a>) -> Option<After> {
-        if let Some(formula) = math::of_pandoc(span) {
+        if !self.writer.is_in_code()
+            && let Some(formula) = math::of_pandoc(span)
+        {
             self.formula(&formula);
             return None;
         }

@@ -157,6 +157,10 @@ fn a_link_around_blocks_is_written_on_text_that_is_written() {
         "$x$\n\n> [b](https://example.com/x)",
     );
     check(
+        "<a href=/x><div><span class='math inline'>x</span></div><blockquote>b</blockquote></a>",
+        "$x$\n\n> [b](https://example.com/x)",
+    );
+    check(
         "<a href=/x><div><span class=katex><math><mi>x</mi></math><span class=katex-html>x</span></span></div><blockquote>b</blockquote></a>",
         "$x$\n\n> [b](https://example.com/x)",
     );
