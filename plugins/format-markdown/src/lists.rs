@@ -89,9 +89,11 @@ pub(crate) fn n_blocks(item: Element<'_>) -> usize {
 fn has_something(node: Node<'_>) -> bool {
     match node.as_text() {
         Some(text) => !text.trim_ascii().is_empty(),
-        None => node
-            .as_element()
-            .is_some_and(|e| !e.is_unseen() && !matches!(e.tag(), Tag::Input | Tag::Br | Tag::Wbr)),
+        None => node.as_element().is_some_and(|e| match e.tag() {
+            Tag::Input | Tag::Br | Tag::Wbr => false,
+            Tag::Label => e.has_shown_text(),
+            _ => !e.is_unseen(),
+        }),
     }
 }
 

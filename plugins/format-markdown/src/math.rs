@@ -88,6 +88,26 @@ pub(crate) fn of_image(image: Element<'_>) -> Option<Formula<'_>> {
     })
 }
 
+/// The formula of an element of Pandoc, whose TeX a script of the page is to render.
+pub(crate) fn of_pandoc(element: Element<'_>) -> Option<Formula<'_>> {
+    let is_display = match element.attr("class")? {
+        "math inline" => false,
+        "math display" => true,
+        _ => return None,
+    };
+    let tex = element.text();
+    let source = tex.trim();
+    let has_delimiter = ["\\(", "\\[", "$"]
+        .iter()
+        .any(|delimiter| source.starts_with(*delimiter));
+    let is_source =
+        !source.is_empty() && !has_delimiter && element.child_elements().next().is_none();
+    is_source.then_some(Formula {
+        tex: Cow::Owned(tex),
+        is_display,
+    })
+}
+
 /// `x` for `{\displaystyle x}`.
 fn unwrapped(tex: Cow<'_, str>) -> Cow<'_, str> {
     let inner = ["{\\displaystyle ", "{\\textstyle "]
@@ -246,8 +266,8 @@ pub(crate) struct Found<'t> {
 /// Bytes with which the delimiters of formulas begin.
 pub(crate) const DELIMITERS: ByteSet = ByteSet::of(b"\\$");
 
-/// The first formula in a text: `\(x\)`, `\[x\]`, `$$x$$`, `$x$`. Where dollars are money, there is
-/// no markup in between.
+/// The first formula in a text: `\(x\)`, `\[x\]`, `$$x$$`, `$x$`, an environment. Where dollars are
+/// money, there is no markup in between.
 pub(crate) fn first_in(text: &str) -> Option<Found<'_>> {
     let bytes = text.as_bytes();
     // Kinds of delimiters that are not closed any more.
@@ -258,6 +278,10 @@ pub(crate) fn first_in(text: &str) -> Option<Found<'_>> {
         let (width, close, is_display) = match &bytes[start..] {
             [b'\\', b'(', ..] if !is_over[0] => (2, "\\)", false),
             [b'\\', b'[', ..] if !is_over[1] => (2, "\\]", true),
+            [b'\\', b'b', ..] => match environment(text, start) {
+                None => continue,
+                found => return found,
+            },
             // An escaped dollar or backslash.
             [b'\\', ..] => {
                 at = (start + 2).min(bytes.len());
@@ -306,6 +330,33 @@ pub(crate) fn first_in(text: &str) -> Option<Found<'_>> {
     None
 }
 
+/// The environment for a formula that begins at `start`.
+fn environment(text: &str, start: usize) -> Option<Found<'_>> {
+    const NAME_BYTES_MAX: usize = 12;
+    let rest = text[start..].strip_prefix("\\begin{")?;
+    let mut bytes = rest.bytes().take(NAME_BYTES_MAX);
+    let (name, inside) = rest.split_at(bytes.position(|byte| byte == b'}')?);
+    let is_formula = matches!(
+        name.strip_suffix('*').unwrap_or(name),
+        "align" | "alignat" | "displaymath" | "eqnarray" | "equation" | "gather" | "multline"
+    );
+    if !is_formula {
+        return None;
+    }
+    let end = format!("\\end{{{name}}}");
+    let len = inside[..inside.floor_char_boundary(BYTES_MAX)].find(&end)?;
+    let (tex, after) = text.split_at(text.len() - inside.len() + len + end.len());
+    let tex = &tex[start..];
+    Some(Found {
+        before: &text[..start],
+        formula: Formula {
+            tex: Cow::Borrowed(tex),
+            is_display: true,
+        },
+        after,
+    })
+}
+
 fn is_tight(tex: &str) -> bool {
     let is_blank = |c: char| c.is_ascii_whitespace();
     !tex.is_empty() && !tex.starts_with(is_blank) && !tex.ends_with(is_blank)
@@ -335,6 +386,8 @@ mod tests {
         check("so $x^2$, \\(y\\)", "so ", "x^2", ", \\(y\\)");
         check("\\(a\\) b", "", "a", " b");
         check("$5 or $x_1$", "$5 or ", "x_1", "");
+        let aligned = "\\begin{align*}a &= b \\\\ c_1\\end{align*}";
+        check(&format!("so {aligned}."), "so ", aligned, ".");
     }
 
     #[test]
@@ -347,6 +400,8 @@ mod tests {
             "$$$$ x",
             "\\(\\(\\( $ $",
             "\\$\\begingroup\\$",
+            "\\begin{itemize} \\end{itemize}",
+            "\\begin{align} \\end{align*} \\begin",
             "a\\",
         ] {
             assert_eq!(first_in(text), None, "{text}");

@@ -57,6 +57,8 @@ pub(crate) struct Writer<'a> {
     code: String,
     /// End of the last code span.
     code_end: usize,
+    /// End of the last checkbox.
+    task_end: usize,
     /// Whether the code element has just begun, directly after another one.
     code_may_join: bool,
     /// Depth of links that separate their blocks by line breaks.
@@ -83,6 +85,7 @@ impl<'a> Writer<'a> {
             code_depth: 0,
             code: String::new(),
             code_end: 0,
+            task_end: 0,
             code_may_join: false,
             n_joined: 0,
             preserved_breaks: 0,
@@ -307,6 +310,18 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Writes the checkbox of a task.
+    pub(crate) fn task(&mut self, is_done: bool) {
+        self.raw(if is_done { "[x]" } else { "[ ]" });
+        self.task_end = self.lines.out.len();
+        self.space();
+    }
+
+    /// Whether nothing was written after the checkbox of a task, in its block.
+    pub(crate) fn is_after_task(&self) -> bool {
+        self.task_end == self.lines.out.len() && self.leaf.is_some() && self.code.is_empty()
+    }
+
     /// Writes an image; one without a URL is written with an empty one.
     pub(crate) fn image(&mut self, alt: &str, src: &str, title: &str) {
         self.begin_content('!');
@@ -350,10 +365,6 @@ impl<'a> Writer<'a> {
 
     /// Prepares the output for content that starts with `first`.
     fn content_begins(&mut self, first: char) {
-        if self.pending.breaks > 1 && self.mode == Mode::Flow && self.leaf.is_some() {
-            self.close_down_to(0, None);
-            self.leaf = None;
-        }
         if self.leaf.is_none() {
             self.begin_leaf();
         } else if self.is_cell_empty() {
@@ -408,6 +419,11 @@ impl<'a> Writer<'a> {
             _ if breaks > 0 => {
                 self.lines.out.push_str("  ");
                 self.lines.next_line();
+                if breaks > 1 {
+                    // An empty line would end the paragraph.
+                    self.lines.out.push('\\');
+                    self.lines.next_line();
+                }
             }
             _ if space => self.lines.out.push(' '),
             _ => {}

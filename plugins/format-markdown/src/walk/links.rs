@@ -257,6 +257,7 @@ fn cannot_be_linked(element: Element<'_>, with_hidden: bool) -> bool {
         Tag::Div => code::is_gutter(element),
         Tag::Table => code::is_in_rows(element),
         Tag::Td => code::is_line_number(element),
+        Tag::Span => math::of_pandoc(element).is_some(),
         Tag::Other if element.name() == "mjx-container" => math::of_container(element).is_some(),
         tag => tag.is_never_shown() || is_control(tag),
     };

@@ -278,7 +278,11 @@ impl<'a> Renderer<'a> {
     }
 
     fn enter_block(&mut self, element: Element<'a>) -> After {
-        self.writer.boundary();
+        // The text of a task stands beside its checkbox.
+        let is_of_task = matches!(element.tag(), Tag::Div | Tag::P) && self.writer.is_after_task();
+        if !is_of_task {
+            self.writer.boundary();
+        }
         match element.tag().heading_level() {
             Some(level) if !self.writer.is_one_line() => {
                 self.writer.mode = Mode::Heading(level);
@@ -325,6 +329,7 @@ impl<'a> Renderer<'a> {
                 return Some(After::Space);
             }
             Tag::Wbr => return None,
+            Tag::Span => return self.enter_span(element),
             _ => return Some(self.plain(element)),
         };
         // Marks inside code are dropped, so that the code stays in one piece.
@@ -333,6 +338,16 @@ impl<'a> Renderer<'a> {
         }
         self.writer.enter_mark(mark);
         Some(After::Mark)
+    }
+
+    fn enter_span(&mut self, span: Element<'a>) -> Option<After> {
+        if !self.writer.is_in_code()
+            && let Some(formula) = math::of_pandoc(span)
+        {
+            self.formula(&formula);
+            return None;
+        }
+        Some(self.plain(span))
     }
 
     fn plain(&mut self, element: Element<'a>) -> After {
@@ -391,12 +406,7 @@ impl<'a> Renderer<'a> {
             && self.writer.lines.is_container_empty()
             && !self.writer.has_content();
         if is_box && begins_item && !self.writer.is_one_line() {
-            self.writer.raw(if input.has_attr("checked") {
-                "[x]"
-            } else {
-                "[ ]"
-            });
-            self.writer.space();
+            self.writer.task(input.has_attr("checked"));
         }
     }
 

@@ -157,6 +157,10 @@ fn a_link_around_blocks_is_written_on_text_that_is_written() {
         "$x$\n\n> [b](https://example.com/x)",
     );
     check(
+        "<a href=/x><div><span class='math inline'>x</span></div><blockquote>b</blockquote></a>",
+        "$x$\n\n> [b](https://example.com/x)",
+    );
+    check(
         "<a href=/x><div><span class=katex><math><mi>x</mi></math><span class=katex-html>x</span></span></div><blockquote>b</blockquote></a>",
         "$x$\n\n> [b](https://example.com/x)",
     );
@@ -167,5 +171,87 @@ fn a_link_around_a_table_with_links_ends_with_its_text() {
     check(
         "<a href=/x><div>a<table><tr><td><a href=/y><blockquote>b</blockquote></a></table></div><hr></a><p>after",
         "[a](https://example.com/x)\n\n> [b](https://example.com/x)\n\n---\n\nafter",
+    );
+}
+
+#[test]
+fn several_line_breaks_leave_an_empty_line_in_their_paragraph() {
+    check("<p>a<br><br>b<br> <br>\n<br>c", "a  \n\\\nb  \n\\\nc");
+    check("<p><b>a<br><br>b</b><br><br>", "**a  \n\\\nb**");
+    check(
+        "<ul><li>a<br><br>- b<li>c</ul>",
+        "- a  \n  \\\n  \\- b\n- c",
+    );
+    check("<h2>a<br><br>b</h2>", "## a b");
+    check("a<br><br><div>b</div>", "a\n\nb");
+}
+
+#[test]
+fn urls_are_absolute_and_otherwise_as_the_page_spells_them() {
+    check(
+        "<p><a href='https://example.org'>a</a>",
+        "[a](https://example.org)",
+    );
+    check(
+        "<p><a href='//example.org?q'>a</a>",
+        "[a](https://example.org?q)",
+    );
+    check(
+        "<p><a href='/語/é.html#ü'>a</a>",
+        "[a](https://example.com/語/é.html#ü)",
+    );
+    check(
+        "<p><a href=\"?q='x'\">a</a>",
+        "[a](https://example.com/?q='x')",
+    );
+    check(
+        "<p><a href='./x y:z'>a</a>",
+        "[a](https://example.com/x%20y:z)",
+    );
+    // What a URL cannot have, and what does not end where it seems to.
+    check(
+        "<p><a href='/{a}–b'>a</a>",
+        "[a](https://example.com/%7Ba%7D%E2%80%93b)",
+    );
+    check(
+        "<p><a href='https://é.example/'>a</a>",
+        "[a](https://xn--9ca.example/)",
+    );
+    check(
+        "<p><a href='https://example.org/a/../b'>a</a>",
+        "[a](https://example.org/b)",
+    );
+    check("<p><a href='https:/x'>a</a>", "[a](https://example.com/x)");
+    check("<p><a href='tel:+1 2'>a</a>", "[a](tel:+1%202)");
+}
+
+#[test]
+fn the_text_of_a_task_stands_beside_its_checkbox() {
+    check(
+        "<ul><li><label><input type=checkbox checked></label><div><p>a</p><p>b</p></div><li><input type=checkbox><ul><li>c</ul></ul>",
+        "- [x] a\n\n  b\n- [ ]\n  - c",
+    );
+}
+
+#[test]
+fn formulas_of_pandoc_and_environments_are_tex() {
+    check("<p>a <span class='math inline'>x_1</span>", "a $x_1$");
+    check("<p>a <span class='math inline'>\\(x_1\\)</span>", "a $x_1$");
+    check(
+        "<p><span class='math display'>\\frac{a}{b}</span>",
+        r"$$\frac{a}{b}$$",
+    );
+    check("<p><span class='math inline'><em>x</em></span>", "*x*");
+    check(
+        "<p>\\begin{align} a_1 &amp;= *b* \\\\\n c \\end{align}",
+        r"$$\begin{align} a_1 &= *b* \\ c \end{align}$$",
+    );
+}
+
+#[test]
+fn the_number_of_a_line_of_code_is_left_out() {
+    check(
+        "<pre><code><span class=linenumber>1</span>a\n<span class='react lineNumber'>2</span>b</code></pre>",
+        "```\na\nb\n```",
     );
 }
