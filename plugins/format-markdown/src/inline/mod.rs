@@ -365,6 +365,10 @@ impl<'a> Writer<'a> {
 
     /// Prepares the output for content that starts with `first`.
     fn content_begins(&mut self, first: char) {
+        if self.pending.breaks > 1 && self.mode == Mode::Flow && self.leaf.is_some() {
+            self.close_down_to(0, None);
+            self.leaf = None;
+        }
         if self.leaf.is_none() {
             self.begin_leaf();
         } else if self.is_cell_empty() {
@@ -419,11 +423,6 @@ impl<'a> Writer<'a> {
             _ if breaks > 0 => {
                 self.lines.out.push_str("  ");
                 self.lines.next_line();
-                if breaks > 1 {
-                    // An empty line would end the paragraph.
-                    self.lines.out.push('\\');
-                    self.lines.next_line();
-                }
             }
             _ if space => self.lines.out.push(' '),
             _ => {}

@@ -175,18 +175,6 @@ fn a_link_around_a_table_with_links_ends_with_its_text() {
 }
 
 #[test]
-fn several_line_breaks_leave_an_empty_line_in_their_paragraph() {
-    check("<p>a<br><br>b<br> <br>\n<br>c", "a  \n\\\nb  \n\\\nc");
-    check("<p><b>a<br><br>b</b><br><br>", "**a  \n\\\nb**");
-    check(
-        "<ul><li>a<br><br>- b<li>c</ul>",
-        "- a  \n  \\\n  \\- b\n- c",
-    );
-    check("<h2>a<br><br>b</h2>", "## a b");
-    check("a<br><br><div>b</div>", "a\n\nb");
-}
-
-#[test]
 fn urls_are_absolute_and_otherwise_as_the_page_spells_them() {
     check(
         "<p><a href='https://example.org'>a</a>",
