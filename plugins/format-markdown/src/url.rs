@@ -21,21 +21,6 @@ const WILD: ByteSet = {
     }
     ByteSet::of_table(has)
 };
-/// ASCII bytes that a URL has only percent-encoded, and those of other characters.
-const ENCODED: ByteSet = {
-    let mut is_encoded = [false; 256];
-    let mut byte = 0;
-    while byte < is_encoded.len() {
-        is_encoded[byte] = !matches!(byte, 0x20..=0x7e);
-        byte += 1;
-    }
-    let mut others: &[u8] = b"\"<>\\^`{|}";
-    while let [byte, rest @ ..] = others {
-        is_encoded[*byte as usize] = true;
-        others = rest;
-    }
-    ByteSet::of_table(is_encoded)
-};
 const DOT: ByteSet = ByteSet::of(b".");
 const PARENTHESES: ByteSet = ByteSet::of(b"()");
 const WATCHED: ByteSet = ByteSet::of_table(IS_WATCHED);
@@ -78,15 +63,11 @@ impl<'a> Base<'a> {
         }
     }
 
-    /// Makes a URL absolute and leaves the rest as the page spells it. One with characters that
-    /// have to be encoded is the one that `links` lists, but for its fragment, whose encoding only
-    /// matters to the target page. A URL that is not for the web is returned unchanged, and so is
-    /// one that cannot be resolved.
+    /// Makes a URL absolute, as `links` lists it. One that is not for the web is returned
+    /// unchanged, and so is one that cannot be resolved. The fragment stays as the page spells it:
+    /// its encoding only matters to the target page.
     pub(crate) fn absolute<'h>(&self, href: &'h str) -> Cow<'h, str> {
         let href = href.trim_ascii();
-        if let Some(spelled) = self.spelled(href) {
-            return spelled;
-        }
         if !is_for_the_web(href) && !href.contains(['\t', '\n', '\r']) {
             return Cow::Borrowed(href);
         }
@@ -101,44 +82,13 @@ impl<'a> Base<'a> {
         Cow::Owned(url)
     }
 
-    /// The absolute URL in the spelling of the page; `None` if it has to be resolved.
-    fn spelled<'h>(&self, href: &'h str) -> Option<Cow<'h, str>> {
-        if !is_readable(href) {
-            return None;
-        }
-        let ends_host = |c: char| matches!(c, '/' | '?' | '#');
-        let schemes = ["https://", "http://", "//"];
-        if let Some(rest) = schemes.iter().find_map(|it| href.strip_prefix(*it)) {
-            let host = rest.split(ends_host).next()?;
-            let is_known = host.is_ascii()
-                && host.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && !has_dot_segment(&rest[host.len()..]);
-            if !is_known || !href.starts_with('/') {
-                return is_known.then_some(Cow::Borrowed(href));
-            }
-        } else if href.split(ends_host).next()?.contains(':') {
-            return None;
-        }
-        let (start, rest) = self.joined(href)?;
-        Some(Cow::Owned([start, rest].concat()))
-    }
-
-    /// The two halves of the absolute URL of a relative reference that is written as it is; `None`
-    /// for any other.
-    pub(crate) fn plain<'h>(&self, href: &'h str) -> Option<(&'a str, &'h str)> {
-        let is_plain = self.is_tame && WILD.find(href.as_bytes(), 0).is_none();
-        if is_plain { self.joined(href) } else { None }
-    }
-
     /// The two halves of the absolute URL of a relative reference that needs no change but the
-    /// folders at its start; `None` for any other.
-    fn joined<'h>(&self, href: &'h str) -> Option<(&'a str, &'h str)> {
-        let (scheme, root) = self.lengths?;
+    /// folders at its start, and is written as it is; `None` for any other.
+    pub(crate) fn plain<'h>(&self, href: &'h str) -> Option<(&'a str, &'h str)> {
+        let (_, root) = self.lengths.filter(|_| self.is_tame)?;
         let mut rest = href.as_bytes();
         let mut start = match rest {
-            [b'/', b'/', first, ..] if first.is_ascii_alphanumeric() => &self.path[..scheme],
-            [] | [b'/', b'/', ..] => return None,
-            [b'?', ..] => self.path,
+            [] | [b'?', ..] | [b'/', b'/', ..] => return None,
             [b'#', ..] => self.page,
             [b'/', ..] => &self.path[..root],
             _ => self.folder,
@@ -155,18 +105,8 @@ impl<'a> Base<'a> {
             }
         }
         let rest = &href[href.len() - rest.len()..];
-        (!has_dot_segment(rest)).then_some((start, rest))
-    }
-}
-
-/// Whether a URL has only characters that need no encoding, and letters of other scripts.
-fn is_readable(href: &str) -> bool {
-    let is_plain = |c: char| u8::try_from(c).is_ok_and(|byte| !ENCODED.has(byte));
-    match ENCODED.find(href.as_bytes(), 0) {
-        None => true,
-        Some(first) => href[first..]
-            .chars()
-            .all(|c| is_plain(c) || !c.is_ascii() && c.is_alphanumeric()),
+        let is_plain = WILD.find(rest.as_bytes(), 0).is_none() && !has_dot_segment(rest);
+        is_plain.then_some((start, rest))
     }
 }
 

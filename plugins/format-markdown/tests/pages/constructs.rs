@@ -175,45 +175,6 @@ fn a_link_around_a_table_with_links_ends_with_its_text() {
 }
 
 #[test]
-fn urls_are_absolute_and_otherwise_as_the_page_spells_them() {
-    check(
-        "<p><a href='https://example.org'>a</a>",
-        "[a](https://example.org)",
-    );
-    check(
-        "<p><a href='//example.org?q'>a</a>",
-        "[a](https://example.org?q)",
-    );
-    check(
-        "<p><a href='/語/é.html#ü'>a</a>",
-        "[a](https://example.com/語/é.html#ü)",
-    );
-    check(
-        "<p><a href=\"?q='x'\">a</a>",
-        "[a](https://example.com/?q='x')",
-    );
-    check(
-        "<p><a href='./x y:z'>a</a>",
-        "[a](https://example.com/x%20y:z)",
-    );
-    // What a URL cannot have, and what does not end where it seems to.
-    check(
-        "<p><a href='/{a}–b'>a</a>",
-        "[a](https://example.com/%7Ba%7D%E2%80%93b)",
-    );
-    check(
-        "<p><a href='https://é.example/'>a</a>",
-        "[a](https://xn--9ca.example/)",
-    );
-    check(
-        "<p><a href='https://example.org/a/../b'>a</a>",
-        "[a](https://example.org/b)",
-    );
-    check("<p><a href='https:/x'>a</a>", "[a](https://example.com/x)");
-    check("<p><a href='tel:+1 2'>a</a>", "[a](tel:+1%202)");
-}
-
-#[test]
 fn the_text_of_a_task_stands_beside_its_checkbox() {
     check(
         "<ul><li><label><input type=checkbox checked></label><div><p>a</p><p>b</p></div><li><input type=checkbox><ul><li>c</ul></ul>",
