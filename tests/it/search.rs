@@ -350,7 +350,8 @@ async fn a_search_whose_caller_hangs_up_is_charged_once_its_service_is_asked() {
     tokio::time::sleep(20 * PAUSE).await;
     services.hold(false);
     let is_charged = async {
-        while app.balance() == before {
+        let held = || app.app.billing().funds(&app.account).held.0;
+        while app.balance() == before || held() != 0 {
             tokio::time::sleep(PAUSE).await;
         }
     };
