@@ -9,8 +9,8 @@ use super::words::{self, key};
 /// of Sphinx, DocBook, Texinfo, Doxygen, pod2html and SiSU.
 const NAVIGATION: &str = "head, script, style, nav, noscript, .navheader, .navfooter, .nav-panel, \
     .related, .sphinxsidebar, .headerlink, .navigation, .navpath, .navrow1, .navrow2, .ttc, \
-    .copiable-anchor, .copiable-link, .section-toc, .mini-toc, table.nav, #top, #side-nav, #nav-path, #doc-content > .header > .summary, \
-    body > .header, body > div.footer, .menu, #MSearchSelectWindow";
+    .copiable-anchor, .copiable-link, .section-toc, .mini-toc, .header > p, table.nav, #top, \
+    #side-nav, #nav-path, #doc-content > .header > .summary, body > .header, body > div.footer, .menu, #MSearchSelectWindow";
 /// Tables of contents and indexes: their words count, but not as headings, tables, lists or links.
 const CONTENTS: &str = ".toc, .toctree-wrapper > ul, .contents, .shortcontents, .table-of-contents, \
     .list-of-tables, .list-of-figures, .index, nav, [role=doc-toc], #index, \
@@ -88,6 +88,14 @@ impl Reader {
             skipped: selector(NAVIGATION)?,
             contents: selector(CONTENTS)?,
             layout: selector(LAYOUT)?,
+        })
+    }
+
+    /// For the pages of a site after its first: print has no contents of each chapter.
+    pub(super) fn of_chapter() -> anyhow::Result<Self> {
+        Ok(Self {
+            skipped: selector(&format!("{NAVIGATION}, .toc, .toctree-wrapper > ul"))?,
+            ..Self::of_site()?
         })
     }
 
@@ -316,6 +324,15 @@ mod tests {
         assert_eq!(page.headings, ["tides"]);
         assert_eq!((page.items.len(), page.cells.len()), (0, 0));
         assert!(page.text.contains("a 2"), "{}", page.text);
+    }
+
+    #[test]
+    fn contents_of_chapters_are_navigation() {
+        let reader = Reader::of_chapter().expect("the selectors are valid");
+        let mut structure = Structure::default();
+        let page = "<div class=header><p>Next: Ships</div><div class=toc>1.1</div><h2>Tides</h2>";
+        reader.add(page, &mut structure);
+        assert_eq!(structure.text.trim(), "Tides");
     }
 
     #[test]
