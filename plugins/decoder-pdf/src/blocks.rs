@@ -16,7 +16,7 @@ const OUTLINE_MIN: usize = 10;
 const TITLES_MIN: usize = 3;
 /// How far what stands apart is from the text, in distances of lines.
 const APART: f32 = 1.15;
-/// How often a large line stands in a document that is not in its outline and is no heading: `Note`.
+/// How often a large line that is no heading stands in a document outside its outline: `Note`.
 const REPEATED_MIN: usize = 3;
 /// Longest heading, in characters.
 const HEADING_CHARACTERS_MAX: usize = 200;
@@ -119,7 +119,7 @@ impl Looks {
         looks
     }
 
-    /// The large and bold lines that are on many pages and not in the outline, if that is a long one.
+    /// The large and bold lines that come again and again, but not in the outline, if it is long.
     fn repeated(&self, pages: &[PageLines]) -> HashSet<String> {
         let mut counts: HashMap<String, usize> = HashMap::new();
         if self.outline.len() < OUTLINE_MIN {
@@ -171,7 +171,7 @@ impl Looks {
             && lines.len() <= 2
             && n_characters <= 120
             && size > self.body * 0.9;
-        // Outlines often lack the deepest level. Text follows a term at once, a title at a distance.
+        // Outlines often lack the deepest level. Text follows a term at once, a title later.
         let has_outline = self.outline.len() >= TITLES_MIN;
         let stands_apart = space.above > APART
             && (space.below > APART || !has_outline && space.below >= 0.9 || is_numbered(&text));
