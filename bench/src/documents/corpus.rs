@@ -33,12 +33,15 @@ pub(super) struct Document {
 impl Document {
     /// What is in it.
     pub(super) fn truth(&self) -> anyhow::Result<Structure> {
-        let reader = match self.is_made {
-            true => Reader::of_output()?,
-            false => Reader::of_site()?,
+        let (front, chapter) = match self.is_made {
+            true => (Reader::of_output()?, Reader::of_output()?),
+            false => (Reader::of_site()?, Reader::of_chapter()?),
         };
         let mut truth = Structure::default();
         for page in &self.pages {
+            let name = page.file_name().and_then(|name| name.to_str());
+            let is_front = self.pages.len() == 1 || name.is_some_and(|it| it.starts_with("index"));
+            let reader = if is_front { &front } else { &chapter };
             reader.add(&html(page)?, &mut truth);
         }
         Ok(truth)

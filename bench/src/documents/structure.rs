@@ -9,14 +9,17 @@ use super::words::{self, key};
 /// of Sphinx, DocBook, Texinfo, Doxygen, pod2html and SiSU.
 const NAVIGATION: &str = "head, script, style, nav, noscript, .navheader, .navfooter, .nav-panel, \
     .related, .sphinxsidebar, .headerlink, .navigation, .navpath, .navrow1, .navrow2, .ttc, \
-    .copiable-anchor, .copiable-link, #top, #side-nav, #nav-path, #doc-content > .header > .summary, \
-    body > .header, body > div.footer, .menu, #MSearchSelectWindow";
+    .copiable-anchor, .copiable-link, .section-toc, .mini-toc, .header > p, table.nav, #top, \
+    #side-nav, #nav-path, #doc-content > .header > .summary, body > .header, body > div.footer, .menu, #MSearchSelectWindow";
 /// Tables of contents and indexes: their words count, but not as headings, tables, lists or links.
-const CONTENTS: &str = ".toc, .toctree-wrapper, .contents, .shortcontents, .table-of-contents, \
+const CONTENTS: &str = ".toc, .toctree-wrapper > ul, .contents, .shortcontents, .table-of-contents, \
     .list-of-tables, .list-of-figures, .index, nav, [role=doc-toc], #index, \
-    [class*=printindex], [class*=letters-header]";
+    [class*=printindex], [class^=index-], [class*=letters-header]";
+/// Tables that DocBook sets its remarks in, each beside its picture: no tables of the document.
+const LAYOUT: &str = ".note > table, .tip > table, .important > table, .warning > table, \
+    .caution > table";
 /// Elements whose text is apart from what is beside them.
-const BLOCKS: [&str; 34] = [
+const BLOCKS: [&str; 35] = [
     "address",
     "article",
     "aside",
@@ -45,6 +48,7 @@ const BLOCKS: [&str; 34] = [
     "p",
     "pre",
     "section",
+    "sup",
     "table",
     "td",
     "th",
@@ -74,6 +78,7 @@ pub(super) struct Structure {
 pub(super) struct Reader {
     skipped: Selector,
     contents: Selector,
+    layout: Selector,
 }
 
 impl Reader {
@@ -82,6 +87,15 @@ impl Reader {
         Ok(Self {
             skipped: selector(NAVIGATION)?,
             contents: selector(CONTENTS)?,
+            layout: selector(LAYOUT)?,
+        })
+    }
+
+    /// For the pages of a site after its first: print has no contents of each chapter.
+    pub(super) fn of_chapter() -> anyhow::Result<Self> {
+        Ok(Self {
+            skipped: selector(&format!("{NAVIGATION}, .toc, .toctree-wrapper > ul"))?,
+            ..Self::of_site()?
         })
     }
 
@@ -90,6 +104,7 @@ impl Reader {
         Ok(Self {
             skipped: selector("head, script, style")?,
             contents: selector(CONTENTS)?,
+            layout: selector(LAYOUT)?,
         })
     }
 
@@ -238,7 +253,8 @@ impl Walk<'_> {
             "table" => {
                 let rows = self.tables.pop().unwrap_or_default();
                 let n_columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-                if counts && rows.len() > 1 && n_columns > 1 {
+                let is_layout = self.reader.layout.matches(element);
+                if counts && !is_layout && rows.len() > 1 && n_columns > 1 {
                     let cells = rows.into_iter().flatten();
                     let cells = cells.filter(|cell| !cell.is_empty());
                     self.structure.cells.extend(cells);
@@ -296,6 +312,27 @@ mod tests {
         let page = read("<div class=toc><ul><li><a href='https://a.example'>Tides</a></ul></div>");
         assert!(page.text.contains("Tides"));
         assert_eq!((page.items.len(), page.links.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_sphinx_puts_in_one_page_counts_and_remarks_are_no_tables() {
+        let page = read(
+            "<div class=toctree-wrapper><ul><li>Tides</ul><section><h2>Tides</h2></section></div>\
+             <div class=note><table><tr><td><td>Note<tr><td>Low<td>water</table></div>\
+             <p>a<sup>2</sup></p>",
+        );
+        assert_eq!(page.headings, ["tides"]);
+        assert_eq!((page.items.len(), page.cells.len()), (0, 0));
+        assert!(page.text.contains("a 2"), "{}", page.text);
+    }
+
+    #[test]
+    fn contents_of_chapters_are_navigation() {
+        let reader = Reader::of_chapter().expect("the selectors are valid");
+        let mut structure = Structure::default();
+        let page = "<div class=header><p>Next: Ships</div><div class=toc>1.1</div><h2>Tides</h2>";
+        reader.add(page, &mut structure);
+        assert_eq!(structure.text.trim(), "Tides");
     }
 
     #[test]

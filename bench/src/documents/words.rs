@@ -73,7 +73,9 @@ pub(super) fn target(url: &str) -> Option<String> {
     let schemes = ["https://", "http://", "ftp://", "mailto:"];
     let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme))?;
     let rest = rest.strip_prefix("www.").unwrap_or(rest);
-    Some(rest.trim_end_matches('/').to_lowercase())
+    // Sphinx writes the sign of an e-mail address so.
+    let rest = rest.trim_end_matches('/').replace("%40", "@");
+    Some(rest.to_lowercase())
 }
 
 /// A character as its plain ones: ligatures as letters, characters of full width as those of ASCII.
@@ -141,6 +143,10 @@ mod tests {
         );
         assert_eq!(
             target("mailto:ann@a.example").as_deref(),
+            Some("ann@a.example")
+        );
+        assert_eq!(
+            target("mailto:ann%40a.example").as_deref(),
             Some("ann@a.example")
         );
         assert_eq!(target("ch01.html#x"), None);

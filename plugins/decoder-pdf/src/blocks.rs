@@ -1,35 +1,66 @@
 //! Lines become headings, paragraphs, items of lists, code and tables.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::contents;
 use crate::furniture::PageLines;
-use crate::lines::{Line, Run, is_without_spaces, order};
+use crate::lines::{Line, Piece, Run, append, joined, order};
 use crate::notes;
 use crate::tables::{self, Table};
 
 /// A heading is larger than the text by this factor.
 const HEADING_SIZE: f32 = 1.12;
-/// Text is large, as headings are, if it is larger than the distance of the text's lines by this.
-const LARGE: f32 = 1.1;
+/// Titles of an outline that say which large lines are headings, at least.
+const OUTLINE_MIN: usize = 10;
+/// Titles of an outline that is a part of a document's structure, at least.
+const TITLES_MIN: usize = 3;
+/// How far what stands apart is from the text, in distances of lines.
+const APART: f32 = 1.15;
+/// How often a large line that is no heading stands in a document outside its outline: `Note`.
+const REPEATED_MIN: usize = 3;
 /// Longest heading, in characters.
 const HEADING_CHARACTERS_MAX: usize = 200;
-/// Signs that begin an item of a list.
-const BULLETS: &str = "•◦▪‣–—-*·○●■□➢✓◆►∙⁃";
+/// Signs that begin an item of a list, and those that do so only with a space after them.
+const BULLETS: &str = "•◦▪‣·○●■□➢✓◆►∙⁃";
+const DASHES: &str = "–—-*";
 
 /// A part of a page.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Heading(u8, Vec<Run>),
-    Paragraph(Vec<Run>),
-    /// An item of a list, with how far it is from the left and the number before it.
-    Item(f32, Option<String>, Vec<Run>),
-    Code(String),
+    /// A paragraph, with how far it is from the left.
+    Paragraph(f32, Vec<Run>),
+    /// An item of a list, with its places and the number before it.
+    Item(Places, Option<String>, Vec<Run>),
+    /// Code, with how far it is from the left.
+    Code(f32, String),
     Table(Table),
     /// A footnote: its number or sign, and its text.
     Note(String, Vec<Run>),
     /// A table of contents.
     Contents(Vec<contents::Entry>),
+}
+
+/// How far an item of a list is from the left.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) sign: f32,
+    pub(crate) text: f32,
+}
+
+impl Places {
+    /// The places of the item of these lines, whose sign has so many characters.
+    fn of(lines: &[Line], n_sign: usize) -> Self {
+        let first = &lines[0];
+        let sign = first.area.x0;
+        let n_first = first.pieces.first().map_or(0, Piece::n_characters);
+        let text = match (lines.get(1), first.pieces.get(1)) {
+            (_, Some(piece)) if n_first <= n_sign => piece.area.x0,
+            (Some(line), _) if line.area.x0 > sign => line.area.x0,
+            _ => sign + first.size,
+        };
+        Self { sign, text }
+    }
 }
 
 /// Which sizes are text and which are headings, and what the outline calls a heading.
@@ -40,6 +71,8 @@ pub(crate) struct Looks {
     headings: Vec<f32>,
     /// Levels of the outline's titles, by their letters and digits.
     outline: HashMap<String, u8>,
+    /// Large and bold lines that say what stands below them again and again, likewise.
+    repeated: HashSet<String>,
 }
 
 impl Looks {
@@ -75,15 +108,44 @@ impl Looks {
         let titles = outline
             .into_iter()
             .map(|(title, level)| (letters(&title), level.clamp(1, 6) as u8));
-        Self {
+        let outline = titles.filter(|(title, _)| !title.is_empty()).collect();
+        let mut looks = Self {
             body,
             headings: sizes,
-            outline: titles.filter(|(title, _)| !title.is_empty()).collect(),
+            outline,
+            repeated: HashSet::new(),
+        };
+        looks.repeated = looks.repeated(pages);
+        looks
+    }
+
+    /// The large and bold lines that come again and again, but not in the outline, if it is long.
+    fn repeated(&self, pages: &[PageLines]) -> HashSet<String> {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        if self.outline.len() < OUTLINE_MIN {
+            return HashSet::new();
         }
+        for line in pages.iter().flat_map(|page| &page.columns).flatten() {
+            if self.is_large(line.size) || line.is_all(|style| style.is_bold) {
+                *counts.entry(letters(&line.text())).or_default() += 1;
+            }
+        }
+        counts.retain(|text, count| *count >= REPEATED_MIN && !self.outline.contains_key(text));
+        counts.into_keys().collect()
+    }
+
+    /// Whether text of this size is larger than the text of the document, as headings are.
+    fn is_large(&self, size: f32) -> bool {
+        size > self.body * HEADING_SIZE
+    }
+
+    /// Whether a text is a title of the outline.
+    fn is_listed(&self, text: &str) -> bool {
+        self.outline.contains_key(&letters(text))
     }
 
     /// The level of a heading of these lines; `None` if they are none.
-    fn level(&self, lines: &[Line], stands_apart: bool) -> Option<u8> {
+    fn level(&self, lines: &[Line], space: Space) -> Option<u8> {
         let text: String = lines.iter().map(Line::text).collect::<Vec<_>>().join(" ");
         let n_characters = text.chars().count();
         if n_characters > HEADING_CHARACTERS_MAX || !text.chars().any(char::is_alphabetic) {
@@ -93,18 +155,52 @@ impl Looks {
         if let Some(level) = self.outline.get(&letters(&text)) {
             return Some(*level);
         }
-        if size > self.body * HEADING_SIZE {
+        if self.repeated.contains(&letters(&text)) {
+            return None;
+        }
+        if self.is_large(size) {
             let at = self.headings.iter().position(|known| size > known * 0.95);
             let level = at.map_or(self.headings.len().max(1), |at| at + 1);
             return Some(level.min(6) as u8);
         }
         let is_bold = lines.iter().all(|line| line.is_all(|style| style.is_bold));
         let ends_open = text.trim_end().ends_with(['.', ',', ';', ':']);
-        let is_title =
-            is_bold && stands_apart && !ends_open && lines.len() <= 2 && n_characters <= 120;
-        (is_title && self.outline.len() < 3 && size > self.body * 0.9)
-            .then(|| (self.headings.len() + 1).clamp(2, 6) as u8)
+        let is_title = is_bold
+            && begins_as_title(&text)
+            && !ends_open
+            && lines.len() <= 2
+            && n_characters <= 120
+            && size > self.body * 0.9;
+        // Outlines often lack the deepest level. Text follows a term at once, a title later.
+        let has_outline = self.outline.len() >= TITLES_MIN;
+        let stands_apart = space.above > APART
+            && (space.below > APART || !has_outline && space.below >= 0.9 || is_numbered(&text));
+        (is_title && stands_apart).then(|| (self.headings.len() + 1).clamp(2, 6) as u8)
     }
+}
+
+/// The distances of a text from what is above and below, in those of the lines of its column.
+#[derive(Clone, Copy, Debug)]
+struct Space {
+    above: f32,
+    below: f32,
+}
+
+/// Whether a text begins with the number of a section: `2.1`, `B.4.7`.
+fn is_numbered(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let mut parts = word.trim_end_matches('.').split('.');
+    let first = parts.next().unwrap_or_default();
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_letter = first.len() == 1 && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    let mut rest = parts.peekable();
+    (is_digits(first) || is_letter) && rest.peek().is_some() && rest.all(is_digits)
+}
+
+/// Whether a text begins as titles do, and not as options of a command or names in code.
+fn begins_as_title(text: &str) -> bool {
+    let first = text.trim_start().chars().next();
+    first.is_some_and(|c| c.is_alphanumeric() && !c.is_lowercase() || "¿¡«“\"".contains(c))
 }
 
 /// A title by which texts are compared: its letters and digits.
@@ -146,7 +242,7 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
 }
 
 fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>) {
-    let column = Column::of(lines, page.height, looks.body);
+    let column = Column::of(lines, page.height, looks);
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
@@ -160,8 +256,8 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
         if n_code > 0 && (n_code > 1 || line.text().split_whitespace().count() > 1) {
             let code = code(&rest[..n_code], column.leading);
             match blocks.last_mut() {
-                Some(Block::Code(before)) if at == 0 => *before += &format!("\n{code}"),
-                _ => blocks.push(Block::Code(code)),
+                Some(Block::Code(_, before)) if at == 0 => *before += &format!("\n{code}"),
+                _ => blocks.push(Block::Code(left(&rest[..n_code]), code)),
             }
             at += n_code;
             continue;
@@ -170,36 +266,71 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
         let end = at + column.n_joined(rest, marker.is_some());
         let part = &lines[at..end];
         let gap = |at: usize| lines[at].v - lines[at - 1].v;
-        let stands_apart = (at == 0 || gap(at) > 1.15 * column.leading)
-            && (end == lines.len() || gap(end) >= 0.9 * column.leading);
+        let place = |at: usize| match at == 0 || at == lines.len() {
+            true => f32::INFINITY,
+            false => gap(at) / column.leading,
+        };
+        let space = Space {
+            above: place(at),
+            below: place(end),
+        };
         let runs = joined(part);
-        let block = match (looks.level(part, stands_apart), marker) {
+        let block = match (looks.level(part, space), marker) {
             (Some(level), marker) if marker.as_ref().is_none_or(|(label, _)| label.is_some()) => {
                 Block::Heading(level, runs)
             }
             (_, Some((label, n_marker))) => {
-                Block::Item(line.area.x0, label, without(runs, n_marker))
+                Block::Item(Places::of(part, n_marker), label, without(runs, n_marker))
             }
-            _ => Block::Paragraph(runs),
+            _ => Block::Paragraph(left(part), runs),
         };
-        blocks.push(block);
+        push(blocks, block);
         at = end;
     }
 }
 
+/// Appends a block. A heading below the number of its chapter is one with it.
+fn push(blocks: &mut Vec<Block>, block: Block) {
+    if let Block::Heading(own, title) = &block
+        && let Some(Block::Heading(level, number)) = blocks.last_mut()
+        && is_number(number)
+        && !is_number(title)
+    {
+        *level = (*own).min(*level);
+        append(number, title.clone());
+        return;
+    }
+    blocks.push(block);
+}
+
+/// Whether a heading is the number of a chapter and nothing else: `Chapter 1`, `Part II`.
+fn is_number(runs: &[Run]) -> bool {
+    let text: String = runs.iter().map(|run| run.text.as_str()).collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let &[word, number] = words.as_slice() else {
+        return false;
+    };
+    let number = number.trim_end_matches(['.', ':']);
+    let is_counted = number.bytes().all(|byte| byte.is_ascii_digit())
+        || number.bytes().all(|byte| b"IVXLC".contains(&byte))
+        || number.chars().count() == 1 && number.chars().all(char::is_uppercase);
+    let is_word = word.chars().count() > 2 && word.chars().all(char::is_alphabetic);
+    is_word && !number.is_empty() && number.len() <= 4 && is_counted
+}
+
 /// How the lines of a column are set.
-struct Column {
+struct Column<'a> {
     left: f32,
     right: f32,
     /// The usual distance between lines.
     leading: f32,
-    /// The height of the page, and the size of the document's text.
+    /// The height of the page.
     height: f32,
-    body: f32,
+    looks: &'a Looks,
 }
 
-impl Column {
-    fn of(lines: &[Line], height: f32, body: f32) -> Self {
+impl<'a> Column<'a> {
+    fn of(lines: &[Line], height: f32, looks: &'a Looks) -> Self {
         let texts = lines.iter().filter(|line| line.table().is_none());
         let lefts = lines.iter().map(|line| line.area.x0);
         Self {
@@ -207,7 +338,7 @@ impl Column {
             right: texts.map(|line| line.area.x1).fold(0.0, f32::max),
             leading: leading(lines),
             height,
-            body,
+            looks,
         }
     }
 
@@ -219,13 +350,12 @@ impl Column {
             return Some((Block::Table(table.clone()), 1));
         }
         if let Some(label) = self.note(first) {
-            let n_lines = notes::n_lines(lines, self.height, self.body);
+            let n_lines = notes::n_lines(lines, self.height, self.looks.body);
             let mut text = without(joined(&lines[..n_lines]), label.chars().count());
             text.retain(|run| !(run.style.is_raised && run.text.trim().is_empty()));
             return Some((Block::Note(label, text), n_lines));
         }
-        if let Some(entries) = contents::entries(lines) {
-            let n_lines = entries.len();
+        if let Some((entries, n_lines)) = contents::entries(lines) {
             return Some((Block::Contents(entries), n_lines));
         }
         let is_divided = first.pieces.len() > 1;
@@ -235,13 +365,13 @@ impl Column {
 
     /// The number or sign of the footnote that begins at a line.
     fn note(&self, line: &Line) -> Option<String> {
-        notes::label(line, self.height, self.body)
+        notes::label(line, self.height, self.looks.body)
     }
 
     /// How many of these lines are one paragraph, or one item of a list.
     fn n_joined(&self, lines: &[Line], is_item: bool) -> usize {
         let first = &lines[0];
-        let item = Block::Item(0.0, None, Vec::new());
+        let item = Block::Item(Places::default(), None, Vec::new());
         let mut end = 1;
         while let Some(line) = lines.get(end) {
             let is_more = line.table().is_none()
@@ -268,7 +398,10 @@ impl Column {
     fn breaks(&self, before: &Line, line: &Line, first: &Line, is_item: bool) -> bool {
         let gap = line.v - before.v;
         let size = before.size.max(line.size);
-        let usual = if before.size > 1.1 * first.size.min(self.leading) {
+        let is_title = self.looks.is_large(before.size.min(line.size));
+        let usual = if is_title {
+            size * 1.25
+        } else if before.size > 1.1 * first.size.min(self.leading) {
             size * 1.5
         } else {
             self.leading.max(size * 0.9)
@@ -280,9 +413,11 @@ impl Column {
         if is_bold(before) != is_bold(line) && is_bold(first) {
             return true;
         }
-        let indent = line.area.x0 - before.area.x0;
         // The second line of a heading stands below its first word, its number, or in the middle.
-        let is_large = before.size.min(line.size) > LARGE * self.leading;
+        if is_title {
+            return self.looks.is_listed(&before.text()) && self.looks.is_listed(&line.text());
+        }
+        let indent = line.area.x0 - before.area.x0;
         if is_item {
             // Text of the item stands right of its sign.
             return line.area.x0 < first.area.x0 - 0.5 * size;
@@ -293,7 +428,7 @@ impl Column {
             && self.right - before.area.x1 < 3.0 * size
             || indent.abs() > 0.8 * size
                 && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr();
-        if is_indented && !is_large {
+        if is_indented {
             return true;
         }
         // The next word would have had room on the line before.
@@ -333,6 +468,12 @@ fn is_code(line: &Line) -> bool {
     line.table().is_none() && line.is_all(|style| style.is_mono)
 }
 
+/// How far the lines are from the left.
+fn left(lines: &[Line]) -> f32 {
+    let lefts = lines.iter().map(|line| line.area.x0);
+    lefts.fold(f32::INFINITY, f32::min)
+}
+
 /// Lines in a font of one width, with their indentation and blank lines.
 fn code(lines: &[Line], leading: f32) -> String {
     let pieces = lines.iter().flat_map(|line| &line.pieces);
@@ -369,15 +510,21 @@ fn code(lines: &[Line], leading: f32) -> String {
 /// The number of an item, `None` for a bullet, and how many characters the marker has.
 fn marker(line: &Line, left: f32, before: Option<&Block>) -> Option<(Option<String>, usize)> {
     let text = line.text();
+    let first = text.chars().next()?;
+    let rest = &text[first.len_utf8()..];
+    let has_space = rest.starts_with(' ');
+    if BULLETS.contains(first) || DASHES.contains(first) && has_space {
+        return (!rest.trim().is_empty()).then(|| (None, 1 + usize::from(has_space)));
+    }
     let (word, rest) = text.split_once(' ')?;
     if rest.trim().is_empty() {
         return None;
     }
     let n_characters = word.chars().count();
-    if n_characters == 1 && BULLETS.contains(word) {
-        return Some((None, n_characters + 1));
-    }
-    let number = word.strip_suffix(['.', ')'])?;
+    // Some programs set numbers far from their items in place of a point.
+    let is_apart = line.pieces.len() == 2 && line.pieces[0].text() == word;
+    let is_bare = is_apart && word.bytes().all(|byte| byte.is_ascii_digit());
+    let number = word.strip_suffix(['.', ')']).or(is_bare.then_some(word))?;
     let number = number.strip_prefix('(').unwrap_or(number);
     let is_number =
         !number.is_empty() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -402,44 +549,13 @@ fn without(mut runs: Vec<Run>, mut n_characters: usize) -> Vec<Run> {
     runs
 }
 
-/// The runs of lines that are one text: words that are divided at the end of a line are whole.
-fn joined(lines: &[Line]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    for line in lines {
-        append(&mut runs, line.runs());
-    }
-    runs
-}
-
-fn append(runs: &mut Vec<Run>, more: Vec<Run>) {
-    let first = more.first().and_then(|run| run.text.chars().next());
-    if let (Some(last), Some(first)) = (runs.last_mut(), first) {
-        let mut end = last.text.chars().rev();
-        match (end.next(), end.next()) {
-            (Some('-' | '\u{2010}'), Some(before))
-                if before.is_alphabetic() && first.is_lowercase() =>
-            {
-                last.text.pop();
-            }
-            (Some('-' | '\u{2010}' | '/'), Some(before)) if before.is_alphanumeric() => {}
-            (Some(end), _) if is_without_spaces(end) && is_without_spaces(first) => {}
-            (Some(' '), _) => {}
-            _ => last.text.push(' '),
-        }
-    }
-    for run in more {
-        match runs.last_mut() {
-            Some(last) if last.style == run.style && last.link == run.link => {
-                last.text.push_str(&run.text)
-            }
-            _ => runs.push(run),
-        }
-    }
-}
-
-/// Whether a paragraph goes on in the next block, in another column or on another page.
+/// Whether a paragraph or a table goes on in the next block, in another column or on another page.
 pub(crate) fn continues(block: &Block, next: &Block) -> bool {
-    let (Block::Paragraph(runs) | Block::Item(_, _, runs), Block::Paragraph(more)) = (block, next)
+    if let (Block::Table(table), Block::Table(next)) = (block, next) {
+        return table.is_continued_in(next);
+    }
+    let (Block::Paragraph(_, runs) | Block::Item(_, _, runs), Block::Paragraph(_, more)) =
+        (block, next)
     else {
         return false;
     };
@@ -463,9 +579,11 @@ pub(crate) fn last_text(blocks: &mut [Block]) -> Option<&mut Block> {
 
 /// Appends a block that continues another.
 pub(crate) fn join(block: &mut Block, next: Block) {
-    if let (Block::Paragraph(runs) | Block::Item(_, _, runs), Block::Paragraph(more)) =
-        (block, next)
-    {
-        append(runs, more);
+    match (block, next) {
+        (Block::Paragraph(_, runs) | Block::Item(_, _, runs), Block::Paragraph(_, more)) => {
+            append(runs, more)
+        }
+        (Block::Table(table), Block::Table(rest)) => table.append(rest),
+        _ => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Tables of contents: titles with leaders to the number of their page, which is no part of the
 //! text.
 
-use crate::lines::{Line, Run};
+use crate::lines::{Line, Run, append};
 
 /// Fewest points of a leader, and of a leader of ellipses.
 const POINTS_MIN: usize = 4;
@@ -14,25 +14,38 @@ const NUMBER_MAX: usize = 6;
 /// An entry: how far it is from the left, and its title.
 pub(crate) type Entry = (f32, Vec<Run>);
 
-/// The entries that these lines begin with, one each; `None` if they are no table of contents.
-/// Titles of chapters often have no leader: one between others counts.
-pub(crate) fn entries(lines: &[Line]) -> Option<Vec<Entry>> {
+/// The entries that these lines begin with, and how many lines they take; `None` if they are no
+/// table of contents. Titles of chapters often have no leader: one between others counts.
+pub(crate) fn entries(lines: &[Line]) -> Option<(Vec<Entry>, usize)> {
     let mut entries: Vec<Entry> = Vec::new();
-    let mut n_certain = 0;
-    for line in lines.iter().take_while(|line| line.table().is_none()) {
-        let led = led(line);
-        let is_led = led.is_some();
+    let (mut n_certain, mut n_lines, mut at) = (0, 0, 0);
+    while let Some(line) = lines.get(at).filter(|line| line.table().is_none()) {
         let is_after_led = entries.len() == n_certain;
-        match led.or_else(|| numbered(line).filter(|_| is_after_led)) {
-            Some(title) => entries.push((line.area.x0, title)),
-            None => break,
+        let whole = led(line).map(|title| (title, 1));
+        let whole = whole.or_else(|| divided(line, lines.get(at + 1)?).filter(|_| n_certain > 0));
+        if let Some((title, n_own)) = whole {
+            entries.push((line.area.x0, title));
+            at += n_own;
+            (n_certain, n_lines) = (entries.len(), at);
+            continue;
         }
-        if is_led {
-            n_certain = entries.len();
-        }
+        let Some(title) = numbered(line).filter(|_| is_after_led) else {
+            break;
+        };
+        entries.push((line.area.x0, title));
+        at += 1;
     }
     entries.truncate(n_certain);
-    (entries.len() >= ENTRIES_MIN).then_some(entries)
+    (entries.len() >= ENTRIES_MIN).then_some((entries, n_lines))
+}
+
+/// The title of two lines of which the second has the leader.
+fn divided(line: &Line, next: &Line) -> Option<(Vec<Run>, usize)> {
+    let is_near = next.v - line.v < 1.7 * line.size && next.area.x0 >= line.area.x0;
+    let rest = led(next).filter(|_| is_near && numbered(line).is_none())?;
+    let mut title = line.runs();
+    append(&mut title, rest);
+    Some((title, 2))
 }
 
 /// The title of a line with a leader.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use lopdf::{Dictionary, Document, Encoding, Object};
 
-use crate::names;
+use crate::{names, type1};
 
 /// Most bytes of a `ToUnicode` map, decompressed.
 const MAP_BYTES_MAX: usize = 8 << 20;
@@ -95,7 +95,7 @@ impl Font {
                         name.contains("UCS2") || name.contains("UTF16")
                     }),
                 },
-                None => bytes(map, get(font, b"Encoding").as_ref(), subtype, document),
+                None => bytes(font, map, descriptor.as_ref(), document),
             },
             texts: HashMap::new(),
             widths: HashMap::new(),
@@ -320,10 +320,12 @@ fn map_of(font: &Dictionary, document: &Document) -> Option<Encoding<'static>> {
     }
 }
 
+/// The codes of a font of single bytes. The names that its own program has count where its
+/// dictionary names no encoding.
 fn bytes(
+    font: &Dictionary,
     map: Option<Encoding<'static>>,
-    encoding: Option<&Object>,
-    subtype: &[u8],
+    descriptor: Option<&Dictionary>,
     document: &Document,
 ) -> Codes {
     let known = |name: Option<&[u8]>| match name {
@@ -332,43 +334,51 @@ fn bytes(
         Some(b"MacExpertEncoding") => Some("MacExpertEncoding"),
         _ => None,
     };
-    let fallback = if subtype == b"TrueType" {
-        "WinAnsiEncoding"
-    } else {
-        "StandardEncoding"
+    let subtype = font.get(b"Subtype").and_then(Object::as_name);
+    let fallback = match subtype {
+        Ok(b"TrueType") => "WinAnsiEncoding",
+        _ => "StandardEncoding",
     };
-    let mut names = HashMap::new();
-    let base = match encoding {
-        Some(Object::Name(name)) => known(Some(name)),
+    let encoding = font.get_deref(b"Encoding", document).ok();
+    let (base, mut names) = match encoding {
+        Some(Object::Name(name)) => (known(Some(name)), HashMap::new()),
         Some(Object::Dictionary(dictionary)) => {
-            let differences = dictionary.get_deref(b"Differences", document);
-            let mut code = 0_i64;
-            for item in differences.and_then(Object::as_array).into_iter().flatten() {
-                match item {
-                    Object::Integer(number) => code = *number,
-                    Object::Name(name) => {
-                        if let Ok(code) = u8::try_from(code) {
-                            names.insert(code, name.clone());
-                        }
-                        code = code.saturating_add(1);
-                    }
-                    _ => {}
-                }
-            }
-            known(
-                dictionary
-                    .get(b"BaseEncoding")
-                    .and_then(Object::as_name)
-                    .ok(),
-            )
+            let base = dictionary.get(b"BaseEncoding").and_then(Object::as_name);
+            (known(base.ok()), differences(dictionary, document))
         }
-        _ => None,
+        _ => (None, HashMap::new()),
     };
+    if base.is_none() {
+        let own = descriptor.map(|descriptor| type1::names(descriptor, document));
+        for (code, name) in own.into_iter().flatten() {
+            names.entry(code).or_insert(name);
+        }
+    }
     Codes::Bytes {
         map,
         names,
         base: base.unwrap_or(fallback),
     }
+}
+
+/// The names of codes by the differences of an encoding.
+fn differences(encoding: &Dictionary, document: &Document) -> HashMap<u8, Vec<u8>> {
+    let mut names = HashMap::new();
+    let differences = encoding.get_deref(b"Differences", document);
+    let mut code = 0_i64;
+    for item in differences.and_then(Object::as_array).into_iter().flatten() {
+        match item {
+            Object::Integer(number) => code = *number,
+            Object::Name(name) => {
+                if let Ok(code) = u8::try_from(code) {
+                    names.insert(code, name.clone());
+                }
+                code = code.saturating_add(1);
+            }
+            _ => {}
+        }
+    }
+    names
 }
 
 /// The first code with a width, the widths, and the scale of a Type 3 font.

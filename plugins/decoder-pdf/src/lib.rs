@@ -17,6 +17,8 @@ mod names;
 mod notes;
 mod page;
 mod tables;
+mod type1;
+mod urls;
 mod write;
 
 use lopdf::{Document, Error, LoadOptions};

@@ -7,10 +7,10 @@ use crate::page::{Glyph, Page, Style};
 
 /// A gap within a line that divides pieces: cells of a table, columns. In sizes of the font.
 const PIECE_GAP: f32 = 1.2;
-/// A gap between glyphs that is a space, in sizes of the font, where spaces are not drawn and where
-/// they are.
+/// A gap between glyphs that is a space, in sizes of the font, if the letters of a word touch.
 const SPACE_GAP: f32 = 0.15;
-const WIDE_SPACE_GAP: f32 = 0.35;
+/// The widest gap between letters of a word that are set apart, likewise.
+const LETTER_GAP_MAX: f32 = 0.25;
 /// How small a raised piece is, and how far above the line, in sizes of the line.
 const RAISED_SIZE: f32 = 0.8;
 const RAISED_BY: f32 = 0.15;
@@ -225,11 +225,7 @@ fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
         .map(|glyph| glyph.size)
         .max_by(|one, other| order(*one, *other))?;
     let v = glyphs.iter().find(|glyph| glyph.size >= size)?.v;
-    let gap = if glyphs.iter().any(|glyph| is_space(glyph)) {
-        WIDE_SPACE_GAP
-    } else {
-        SPACE_GAP
-    };
+    let gap = SPACE_GAP + letter_gap(page, &glyphs) / size;
     let letters = glyphs.iter().filter(|glyph| !is_space(glyph));
     Some(Piece {
         area: letters.map(|glyph| area_of(glyph)).reduce(around)?,
@@ -238,6 +234,26 @@ fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
         runs: runs_of(page, &glyphs, gap * size),
         table: None,
     })
+}
+
+/// The usual gap between the letters of words. Some programs draw all spaces and set letters apart,
+/// others draw a few of the spaces or none.
+fn letter_gap(page: &Page, glyphs: &[&Glyph]) -> f32 {
+    let is_space = |glyph: &Glyph| page.text_of(glyph).trim().is_empty();
+    let pairs = glyphs
+        .windows(2)
+        .filter(|pair| !is_space(pair[0]) && !is_space(pair[1]));
+    let mut gaps: Vec<f32> = pairs.map(|pair| between(pair[0], pair[1])).collect();
+    gaps.sort_by(|one, other| order(*one, *other));
+    let (Some(usual), Some(glyph)) = (gaps.get(gaps.len() / 2), glyphs.first()) else {
+        return 0.0;
+    };
+    usual.clamp(0.0, LETTER_GAP_MAX * glyph.size)
+}
+
+/// The gap between two glyphs, whichever is on the left.
+fn between(one: &Glyph, other: &Glyph) -> f32 {
+    (other.u0 - one.u1).max(one.u0 - other.u1)
 }
 
 /// The area of a glyph, with what is above and below letters.
@@ -260,7 +276,7 @@ fn runs_of(page: &Page, glyphs: &[&Glyph], gap: f32) -> Vec<Run> {
             has_space = true;
             continue;
         }
-        let between = last.map_or(0.0, |last| (glyph.u0 - last.u1).max(last.u0 - glyph.u1));
+        let between = last.map_or(0.0, |last| between(last, glyph));
         let is_cjk = text.chars().next().is_some_and(is_without_spaces);
         let needs_space = last.is_some() && (has_space || (between > gap && !is_cjk));
         let link = (glyph.link > 0)
@@ -309,7 +325,7 @@ pub(crate) fn is_mostly_right_to_left<'a>(texts: impl Iterator<Item = &'a str>) 
 }
 
 /// Whether words of this character's script have no spaces between them.
-pub(crate) fn is_without_spaces(character: char) -> bool {
+fn is_without_spaces(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{3FFFF}' | '\u{E00}'..='\u{EFF}')
 }
 
@@ -336,6 +352,42 @@ fn logical<'a>(page: &Page, mut glyphs: Vec<&'a Glyph>) -> Vec<&'a Glyph> {
         at = end;
     }
     glyphs
+}
+
+/// The runs of lines that are one text: words that are divided at the end of a line are whole.
+pub(crate) fn joined(lines: &[Line]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for line in lines {
+        append(&mut runs, line.runs());
+    }
+    runs
+}
+
+/// Appends what stands on the next line.
+pub(crate) fn append(runs: &mut Vec<Run>, more: Vec<Run>) {
+    let first = more.first().and_then(|run| run.text.chars().next());
+    if let (Some(last), Some(first)) = (runs.last_mut(), first) {
+        let mut end = last.text.chars().rev();
+        match (end.next(), end.next()) {
+            (Some('-' | '\u{2010}'), Some(before))
+                if before.is_alphabetic() && first.is_lowercase() =>
+            {
+                last.text.pop();
+            }
+            (Some('-' | '\u{2010}' | '/'), Some(before)) if before.is_alphanumeric() => {}
+            (Some(end), _) if is_without_spaces(end) && is_without_spaces(first) => {}
+            (Some(' '), _) => {}
+            _ => last.text.push(' '),
+        }
+    }
+    for run in more {
+        match runs.last_mut() {
+            Some(last) if last.style == run.style && last.link == run.link => {
+                last.text.push_str(&run.text)
+            }
+            _ => runs.push(run),
+        }
+    }
 }
 
 /// Joins pieces to lines, from top to bottom.

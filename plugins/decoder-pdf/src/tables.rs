@@ -14,7 +14,7 @@ const ROWS_MIN: usize = 3;
 /// A cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
-    pub(crate) lines: Vec<Vec<Run>>,
+    pub(crate) runs: Vec<Run>,
     pub(crate) n_columns: usize,
     pub(crate) n_rows: usize,
 }
@@ -28,30 +28,19 @@ pub(crate) struct Table {
 
 impl Cell {
     fn of(pieces: Vec<Piece>) -> Self {
-        let lines = lines::lines(pieces);
         Self {
-            lines: lines.iter().map(Line::runs).collect(),
+            runs: lines::joined(&lines::lines(pieces)),
             n_columns: 1,
             n_rows: 1,
         }
     }
 
     pub(crate) fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .lines
-            .iter()
-            .flatten()
-            .map(|run| run.text.as_str())
-            .collect();
-        texts.join(" ")
+        self.runs.iter().map(|run| run.text.as_str()).collect()
     }
 
     fn is_bold(&self) -> bool {
-        let mut runs = self
-            .lines
-            .iter()
-            .flatten()
-            .filter(|run| !run.text.trim().is_empty());
+        let mut runs = self.runs.iter().filter(|run| !run.text.trim().is_empty());
         runs.all(|run| run.style.is_bold)
     }
 }
@@ -68,6 +57,21 @@ impl Table {
         };
         table.has_header = table.looks_headed();
         table
+    }
+
+    /// Whether another table is the rest of this one, on the next page: it has the same first row.
+    pub(crate) fn is_continued_in(&self, next: &Self) -> bool {
+        let (Some(first), Some(again)) = (self.rows.first(), next.rows.first()) else {
+            return false;
+        };
+        let texts = |row: &[Cell]| -> Vec<String> { row.iter().map(Cell::text).collect() };
+        let texts = [texts(first), texts(again)];
+        first.len() > 1 && texts[0] == texts[1] && texts[0].iter().any(|text| !text.is_empty())
+    }
+
+    /// Appends the rest of a table.
+    pub(crate) fn append(&mut self, rest: Self) {
+        self.rows.extend(rest.rows.into_iter().skip(1));
     }
 
     /// Whether the first row is set apart: in bold, or of words above numbers.
@@ -99,7 +103,7 @@ pub(crate) struct Grid {
     ys: Vec<f32>,
 }
 
-/// Finds grids of at least two columns or rows, and two cells.
+/// Finds grids of at least two columns.
 pub(crate) fn grids(rules: &[Area]) -> Vec<Grid> {
     // Lines that meet belong together.
     let mut groups: Vec<(Area, Vec<Area>)> = Vec::new();
@@ -129,20 +133,22 @@ pub(crate) fn grids(rules: &[Area]) -> Vec<Grid> {
         }
     }
     let grids = groups.into_iter().filter_map(|(area, rules)| {
-        let xs = places(
+        let xs = edged(
             rules
                 .iter()
                 .filter(|rule| rule.width() == 0.0)
                 .map(|rule| rule.x0),
+            [area.x0, area.x1],
         );
-        let ys = places(
+        let ys = edged(
             rules
                 .iter()
                 .filter(|rule| rule.height() == 0.0)
                 .map(|rule| rule.y0),
+            [area.y0, area.y1],
         );
         let n_cells = xs.len().saturating_sub(1) * ys.len().saturating_sub(1);
-        let is_grid = xs.len() >= 2 && ys.len() >= 2 && n_cells >= 2;
+        let is_grid = xs.len() > 2 && ys.len() > 1;
         let is_bounded = xs.len() <= LINES_MAX
             && ys.len() <= LINES_MAX
             && n_cells <= GRID_CELLS_MAX
@@ -155,6 +161,16 @@ pub(crate) fn grids(rules: &[Area]) -> Vec<Grid> {
         })
     });
     grids.collect()
+}
+
+/// Distinct places of lines, with the edges of the grid: many tables have no line at their sides.
+/// Empty if there are no lines.
+fn edged(lines: impl Iterator<Item = f32>, edges: [f32; 2]) -> Vec<f32> {
+    let mut lines = lines.peekable();
+    match lines.peek() {
+        Some(_) => places(lines.chain(edges)),
+        None => Vec::new(),
+    }
 }
 
 /// Distinct places, in order.
@@ -219,7 +235,7 @@ impl Grid {
         let n_filled = rows
             .iter()
             .flatten()
-            .filter(|cell| !cell.lines.is_empty())
+            .filter(|cell| !cell.runs.is_empty())
             .count();
         (n_filled >= 2).then(|| Table::of(rows))
     }

@@ -5,6 +5,8 @@ use trawl_sdk::decoder::{Decoded, Failure};
 use trawl_sdk::testkit;
 
 use crate::Pdf;
+use crate::blocks::{self, Block, Looks};
+use crate::page::Pages;
 
 /// A document with a page for each content. `F1` is a sans font, `F2` its bold, `F3` one of fixed
 /// width. `more` is added to the dictionary of each page.
@@ -315,11 +317,161 @@ fn contents_are_a_list_without_leaders_and_numbers_of_pages() {
         line("F1", 10, 84, 664, "2.1 Low . . . . . . . . 7"),
     ]
     .concat();
+    let list = "<ul><li>1 Scope<ul><li>1.1 Ships</li></ul></li><li>2 Tides<ul><li>2.1 Low</li></ul>\
+                </li></ul></nav>";
+    assert_eq!(shown(&content), format!("<nav>{list}"));
+    let title = line("F2", 20, 72, 740, "Contents");
+    assert_eq!(
+        shown(&(title + &content)),
+        format!("<nav><h1>Contents</h1>{list}")
+    );
+    let content = [
+        line("F1", 10, 72, 700, "1 Scope . . . . . . . . . . 3"),
+        line("F1", 10, 84, 688, "1.1 Ships of the"),
+        line("F1", 10, 84, 676, "harbour.............iv"),
+    ]
+    .concat();
     assert_eq!(
         shown(&content),
-        "<nav><ul><li>1 Scope<ul><li>1.1 Ships</li></ul></li><li>2 Tides<ul><li>2.1 Low</li></ul>\
-         </li></ul></nav>"
+        "<nav><ul><li>1 Scope<ul><li>1.1 Ships of the harbour</li></ul></li></ul></nav>"
     );
+}
+
+#[test]
+fn the_number_of_a_chapter_is_a_part_of_its_title() {
+    let content = [
+        line("F2", 20, 72, 740, "Chapter 2"),
+        line("F2", 24, 72, 690, "Ships of"),
+        line("F2", 24, 120, 661, "the harbour"),
+        line("F1", 10, 72, 620, &format!("{SENTENCE}.")),
+    ]
+    .concat();
+    let shown = shown(&content);
+    assert!(
+        shown.starts_with("<h1>Chapter 2 Ships of the harbour</h1><p>"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn bold_names_in_lower_case_are_no_headings() {
+    let mut content = String::new();
+    for y in [730, 662, 594] {
+        content += &line("F1", 10, 72, y, &format!("{SENTENCE} and"));
+        content += &line("F1", 10, 72, y - 12, &format!("{SENTENCE}."));
+    }
+    content += &line("F2", 10, 72, 690, "--tide");
+    content += &line("F2", 10, 72, 622, "Tides");
+    let shown = shown(&content);
+    assert!(shown.contains("<p>--tide</p>"), "{shown}");
+    assert!(shown.contains("<h2>Tides</h2>"), "{shown}");
+}
+
+#[test]
+fn what_is_said_again_and_again_is_no_heading_beside_an_outline() {
+    let mut content = line("F2", 20, 72, 740, "Tides");
+    for row in 0..3 {
+        let y = 700 - 60 * row;
+        content += &line("F2", 12, 72, y, "Note");
+        content += &line("F1", 10, 72, y - 20, &format!("{SENTENCE}."));
+    }
+    let n_headings = |n_titles: usize| {
+        let document = crate::open(&pdf(&[content.as_bytes()], "")).expect("a document");
+        let id = document.page_iter().next().expect("a page");
+        let page = Pages::of(&document).read(id).expect("its content");
+        let pages = [crate::laid_out(&page, 1)];
+        let titles = ["Tides".to_owned()].into_iter();
+        let titles = titles.chain((1..n_titles).map(|at| format!("Title {at}")));
+        let looks = Looks::of(&pages, titles.map(|title| (title, 1)));
+        let blocks = blocks::of(&pages[0], &looks);
+        let headings = blocks.iter();
+        headings
+            .filter(|block| matches!(block, Block::Heading(..)))
+            .count()
+    };
+    assert_eq!((n_headings(10), n_headings(1)), (1, 4));
+}
+
+#[test]
+fn spaces_may_be_drawn_or_left_out_in_one_line() {
+    let content = "BT /F1 10 Tf 72 700 Td [(one two)-250(three)-250(four)] TJ ET";
+    assert_eq!(shown(content), "<p>one two three four</p>");
+    let content = "BT /F1 10 Tf 2 Tc 72 700 Td (one two) Tj ET";
+    assert_eq!(shown(content), "<p>one two</p>");
+}
+
+#[test]
+fn items_have_all_that_stands_below_their_text() {
+    let mut content = String::new();
+    for y in [760, 748, 736] {
+        content += &line("F1", 10, 72, y, &format!("{SENTENCE} and"));
+    }
+    content += &[
+        line("F1", 10, 72, 724, "takes:"),
+        line("F1", 10, 80, 694, "\\225bread:"),
+        line("F1", 10, 90, 664, &format!("{SENTENCE} and")),
+        line("F1", 10, 90, 652, "leaves."),
+        line("F1", 10, 80, 622, "\\225 salt"),
+        line("F1", 10, 72, 592, &format!("{SENTENCE}.")),
+        line("F1", 10, 80, 562, "1"),
+        line("F1", 10, 110, 562, "first"),
+        line("F1", 10, 80, 532, "2"),
+        line("F1", 10, 110, 532, "second"),
+    ]
+    .concat();
+    let shown = shown(&content);
+    let expected = format!(
+        "takes:</p><ul><li>bread:<p>{SENTENCE} and leaves.</p></li><li>salt</li></ul>\
+         <p>{SENTENCE}.</p><ol><li>first</li><li>second</li></ol>"
+    );
+    assert!(shown.ends_with(&expected), "{shown}");
+}
+
+#[test]
+fn tables_need_no_lines_at_their_sides_and_go_on_with_the_same_head() {
+    let page = |rows: [[&str; 2]; 2]| {
+        let mut content = "172 640 m 172 700 l S\n".to_owned();
+        for y in [640, 660, 680, 700] {
+            content += &format!("72 {y} m 272 {y} l S\n");
+        }
+        for (row, cells) in [["Ship", "Kind"]].iter().chain(&rows).enumerate() {
+            for (column, text) in cells.iter().enumerate() {
+                let (x, y) = (80 + 100 * column as u32, 686 - 20 * row as u32);
+                content += &line(if row == 0 { "F2" } else { "F1" }, 8, x, y, text);
+            }
+        }
+        content
+    };
+    let first = page([["Anna", "a schoo-"], ["Bert", "a tug"]])
+        .replace("a schoo-", "a schoo-) Tj 0 -7 Td (ner");
+    let pages = [first, page([["Carl", "a brig"], ["Dora", "a yawl"]])];
+    let pages: Vec<&[u8]> = pages.iter().map(String::as_bytes).collect();
+    let decoded = decode(&pdf(&pages, ""));
+    assert_eq!(
+        body(&decoded),
+        "<section data-page=\"1\"><table><tr><th>Ship</th><th>Kind</th></tr>\
+         <tr><td>Anna</td><td>a schooner</td></tr><tr><td>Bert</td><td>a tug</td></tr>\
+         <tr><td>Carl</td><td>a brig</td></tr><tr><td>Dora</td><td>a yawl</td></tr></table></section>\
+         <section data-page=\"2\"></section>"
+    );
+}
+
+#[test]
+fn addresses_are_links_and_links_on_two_lines_are_one() {
+    let more = "/Annots[<</Subtype/Link/Rect[70 695 600 712]/A<</S/URI/URI(https://tides.example/)>>>>\
+                <</Subtype/Link/Rect[70 683 102.5 695]/A<</S/URI/URI(https://tides.example/)>>>>]";
+    let content = [
+        line("F1", 10, 72, 700, &format!("{SENTENCE} and low")),
+        line("F3", 10, 72, 688, "water"),
+        line("F1", 10, 102, 688, ", see https://a.example/b."),
+    ]
+    .concat();
+    let decoded = decode(&pdf(&[content.as_bytes()], more));
+    let expected = format!(
+        "<p><a href=\"https://tides.example/\">{SENTENCE} and low <code>water</code></a>, see \
+         <a href=\"https://a.example/b\">https://a.example/b</a>.</p>"
+    );
+    assert!(body(&decoded).contains(&expected), "{}", decoded.html);
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use trawl_sdk::decoder::Html;
 
-use crate::blocks::Block;
+use crate::blocks::{Block, Places};
 use crate::contents::Entry;
 use crate::lines::Run;
 use crate::page::Style;
 use crate::tables::{Cell, Table};
+use crate::urls;
 
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
@@ -22,31 +23,33 @@ pub(crate) fn page(html: &mut Html, number: u32, blocks: &[Block]) {
         page: number,
         labels: labels.collect(),
     };
-    for block in blocks {
-        if !matches!(block, Block::Item(..)) {
-            lists.end(html);
+    for (at, block) in blocks.iter().enumerate() {
+        match block {
+            Block::Item(..) => {}
+            Block::Paragraph(indent, _) | Block::Code(indent, _) => lists.go_on(html, *indent),
+            _ => lists.end(html),
         }
         match block {
-            Block::Heading(level, text) => {
-                let level = usize::from(*level).clamp(1, 6);
-                html.open(HEADINGS[level - 1]);
-                runs(html, text, false, &notes);
-                html.close();
-            }
-            Block::Paragraph(text) => {
+            // It is written with them.
+            Block::Heading(..) if is_contents(blocks.get(at + 1)) => {}
+            Block::Heading(level, text) => heading(html, *level, text, &notes),
+            Block::Paragraph(_, text) => {
                 html.open("p");
                 runs(html, text, true, &notes);
                 html.close();
             }
-            Block::Item(indent, label, text) => {
-                lists.item(html, *indent, label.as_deref());
+            Block::Item(places, label, text) => {
+                lists.item(html, *places, label.as_deref());
                 runs(html, text, true, &notes);
             }
-            Block::Code(code) => {
+            Block::Code(_, code) => {
                 html.code(code, None);
             }
             Block::Table(content) => table(html, content, &notes),
-            Block::Contents(entries) => contents(html, entries, &notes),
+            Block::Contents(entries) => {
+                let title = at.checked_sub(1).and_then(|before| blocks.get(before));
+                contents(html, title, entries, &notes);
+            }
             // They stand after the text.
             Block::Note(..) => {}
         }
@@ -90,11 +93,27 @@ fn footnotes(html: &mut Html, blocks: &[Block], notes: &Notes<'_>) {
     html.close();
 }
 
-fn contents(html: &mut Html, entries: &[Entry], notes: &Notes<'_>) {
+fn heading(html: &mut Html, level: u8, text: &[Run], notes: &Notes<'_>) {
+    let level = usize::from(level).clamp(1, 6);
+    html.open(HEADINGS[level - 1]);
+    runs(html, text, false, notes);
+    html.close();
+}
+
+fn is_contents(block: Option<&Block>) -> bool {
+    matches!(block, Some(Block::Contents(_)))
+}
+
+/// A table of contents, with the heading before it.
+fn contents(html: &mut Html, title: Option<&Block>, entries: &[Entry], notes: &Notes<'_>) {
     html.open("nav");
+    if let Some(Block::Heading(level, text)) = title {
+        heading(html, *level, text, notes);
+    }
     let mut lists = Lists::default();
     for (indent, title) in entries {
-        lists.item(html, *indent, None);
+        let (sign, text) = (*indent, *indent);
+        lists.item(html, Places { sign, text }, None);
         runs(html, title, false, notes);
     }
     lists.end(html);
@@ -103,49 +122,71 @@ fn contents(html: &mut Html, entries: &[Entry], notes: &Notes<'_>) {
 
 /// Writes text with its links; in headings, emphasis says nothing.
 fn runs(html: &mut Html, runs: &[Run], has_emphasis: bool, notes: &Notes<'_>) {
+    let runs = urls::linked(runs);
     let is_all = |is: fn(Style) -> bool| {
         runs.iter()
             .all(|run| is(run.style) || run.text.trim().is_empty())
     };
-    let (all_bold, all_italic) = (
-        is_all(|style| style.is_bold),
-        is_all(|style| style.is_italic),
-    );
-    for run in runs {
+    let said = Style {
+        is_bold: !is_all(|style| style.is_bold),
+        is_italic: !is_all(|style| style.is_italic),
+        is_mono: true,
+        is_raised: true,
+    };
+    // Runs with one target are one link, whatever their styles and the lines that they stand on.
+    let (mut open, mut space): (Option<&str>, &str) = (None, "");
+    for run in &runs {
         let text = run.text.trim_end();
-        let mut n_open = 0;
         let link = run.link.as_deref().filter(|_| !text.is_empty());
-        if let Some(link) = link {
-            html.open_with("a", &[("href", link)]);
-            n_open += 1;
+        if open != link {
+            if open.is_some() {
+                html.close();
+            }
+            html.text(space);
+            if let Some(link) = link {
+                html.open_with("a", &[("href", link)]);
+            }
+            open = link;
+        } else {
+            html.text(space);
         }
         let note = match run.style.is_raised && link.is_none() {
             true => notes.id(text.trim()),
             false => None,
         };
-        if let Some(id) = note {
-            let target = format!("#{id}");
-            html.open("sup").link(Some(&target), text.trim()).close();
-            html.text(&run.text[text.len()..]);
-            continue;
-        }
-        let has_letters = text.chars().any(char::is_alphanumeric);
-        for (is, name) in [
-            (run.style.is_bold && !all_bold, "strong"),
-            (run.style.is_italic && !all_italic, "em"),
-            (run.style.is_mono, "code"),
-            (run.style.is_raised, "sup"),
-        ] {
-            if is && has_emphasis && has_letters {
-                html.open(name);
-                n_open += 1;
+        match note {
+            Some(id) => {
+                let target = format!("#{id}");
+                html.open("sup").link(Some(&target), text.trim()).close();
             }
+            None => styled(html, text, run.style, said, has_emphasis),
         }
-        html.text(text);
-        for _ in 0..n_open {
-            html.close();
+        space = &run.text[text.len()..];
+    }
+    if open.is_some() {
+        html.close();
+    }
+    html.text(space);
+}
+
+/// Writes a text with the parts of its style that say something, if it has emphasis at all.
+fn styled(html: &mut Html, text: &str, style: Style, said: Style, has_emphasis: bool) {
+    let has_letters = text.chars().any(char::is_alphanumeric);
+    let mut n_open = 0;
+    for (is, name) in [
+        (style.is_bold && said.is_bold, "strong"),
+        (style.is_italic && said.is_italic, "em"),
+        (style.is_mono && said.is_mono, "code"),
+        (style.is_raised && said.is_raised, "sup"),
+    ] {
+        if is && has_emphasis && has_letters {
+            html.open(name);
+            n_open += 1;
         }
-        html.text(&run.text[text.len()..]);
+    }
+    html.text(text);
+    for _ in 0..n_open {
+        html.close();
     }
 }
 
@@ -168,29 +209,33 @@ fn table(html: &mut Html, table: &Table, notes: &Notes<'_>) {
 
 fn write_cell(html: &mut Html, cell: &Cell, name: &'static str, notes: &Notes<'_>) {
     html.open_cell(name, cell.n_rows, cell.n_columns);
-    for (number, line) in cell.lines.iter().enumerate() {
-        if number > 0 {
-            html.text(" ");
-        }
-        runs(html, line, name == "td", notes);
-    }
+    runs(html, &cell.runs, name == "td", notes);
     html.close();
 }
 
-/// Lists that are open, with the place of their items.
+/// Lists that are open, with the places of their items, and whether they are ordered.
 #[derive(Debug, Default)]
-struct Lists(Vec<(f32, bool)>);
+struct Lists(Vec<(Places, bool)>);
+
+/// How far apart things may be that stand below each other, in points.
+const REACH: f32 = 4.0;
 
 impl Lists {
-    /// Begins an item at this distance from the left. Items of one list stand below each other.
-    fn item(&mut self, html: &mut Html, indent: f32, label: Option<&str>) {
+    /// Begins an item with these places. Items of one list stand below each other.
+    fn item(&mut self, html: &mut Html, places: Places, label: Option<&str>) {
         let is_ordered = label.is_some();
-        while self.0.last().is_some_and(|(open, _)| *open > indent + 4.0) {
+        let indent = places.sign;
+        while self
+            .0
+            .last()
+            .is_some_and(|(open, _)| open.sign > indent + REACH)
+        {
             self.close_one(html);
         }
-        match self.0.last() {
-            Some((open, kind)) if (open - indent).abs() <= 4.0 => {
+        match self.0.last_mut() {
+            Some((open, kind)) if (open.sign - indent).abs() <= REACH => {
                 if *kind == is_ordered {
+                    *open = places;
                     html.close().open("li");
                     return;
                 }
@@ -204,7 +249,18 @@ impl Lists {
             None => html.open(if is_ordered { "ol" } else { "ul" }),
         };
         html.open("li");
-        self.0.push((indent, is_ordered));
+        self.0.push((places, is_ordered));
+    }
+
+    /// Ends the items that what stands this far from the left is not a part of.
+    fn go_on(&mut self, html: &mut Html, indent: f32) {
+        while self
+            .0
+            .last()
+            .is_some_and(|(open, _)| open.text > indent + REACH)
+        {
+            self.close_one(html);
+        }
     }
 
     fn end(&mut self, html: &mut Html) {
