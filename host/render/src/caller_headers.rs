@@ -13,6 +13,9 @@ use trawl_plan::address::is_same_origin_or_upgrade;
 
 use super::caller_cookies::{COOKIE, CallerCookies};
 
+/// The browser refuses a request with this header of somebody else: it decodes bodies itself, and so
+/// asks for what it can decode.
+const ACCEPT_ENCODING: &str = "accept-encoding";
 /// Requests that are remembered for having left the page's origin. After so many no redirected
 /// request carries the headers any more.
 const STRAYED_MAX: usize = 4_096;
@@ -60,7 +63,8 @@ struct HeaderScope {
 impl CallerHeaders {
     /// The headers and cookies of a page that is requested at `url`.
     pub(super) fn new(fetch: &FetchPlan, url: Url) -> Self {
-        let headers = fetch.headers.iter().filter(|(name, _)| name != COOKIE);
+        let headers = fetch.headers.iter();
+        let headers = headers.filter(|(name, _)| name != COOKIE && name != ACCEPT_ENCODING);
         let headers = headers.map(|(name, value)| {
             let text = String::from_utf8_lossy(value.as_bytes());
             (name.to_string(), text.into_owned())
@@ -314,6 +318,20 @@ mod tests {
         ];
         let expected = [true, true, true, false, false, true];
         assert_eq!(carried(&requests), expected);
+    }
+
+    #[test]
+    fn the_browser_chooses_its_codings() {
+        let document = at("http://a.example/", DOCUMENT);
+        let headers = of_plan(|fetch| with_header(fetch, "accept-encoding", "*"));
+        assert!(headers.applied(document, None).is_none());
+        let headers = of_plan(|fetch| {
+            with_header(fetch, "accept-encoding", "br;q=0");
+            with_header(fetch, "x-key", "secret");
+        });
+        let sent = headers.applied(document, None).expect("headers");
+        let names: Vec<&str> = sent.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["x-key"]);
     }
 
     #[test]
