@@ -26,6 +26,9 @@ impl FieldSelector {
     /// Parses a selector.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim_ascii();
+        if text.trim() != text {
+            return Err("it begins or ends with a no-break space or the like".to_owned());
+        }
         if is_xpath(text) {
             Self::parse_xpath(text)
         } else {
@@ -178,7 +181,16 @@ mod tests {
 
     #[test]
     fn what_is_neither_selector_nor_attribute_is_refused() {
-        for text in ["a@*", "a@{", "a@href::text", "a@", "(.//p"] {
+        for text in [
+            "a@*",
+            "a@{",
+            "a@href::text",
+            "a@",
+            "(.//p",
+            "\u{a0}h1",
+            "h1\u{a0}",
+            "//h1\u{3000}",
+        ] {
             assert!(FieldSelector::parse(text).is_err(), "{text:?}");
         }
         assert!(FieldSelector::parse("(.//p)[1]").is_ok());

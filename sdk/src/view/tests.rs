@@ -43,6 +43,8 @@ fn selectors_find_elements_in_document_order() {
             ("i:lang(en)", "e"),
             ("li:hover", ""),
             (":root:has(i) i", "e"),
+            ("&:has(i) i", "e"),
+            ("a&", ""),
         ],
     );
 }

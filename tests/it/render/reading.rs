@@ -240,6 +240,8 @@ async fn the_browser_tells_one_story() {
     assert_eq!(plain[1], true, "and the outer window the inner: {plain}");
     assert_eq!(plain[2], true, "a mouse: {plain}");
     assert_eq!(plain[3], json!(["en-US", "en"]), "{plain}");
+    let heads = stage.site.requests().join("\n").to_lowercase();
+    assert!(heads.contains("accept-language: en-us,en"), "{heads}");
     assert_eq!(plain[7], true, "hints of the same version: {plain}");
     let german = said(json!({"locale": "de-DE"})).await;
     assert_eq!(german[3], json!(["de-DE"]), "{german}");

@@ -280,4 +280,26 @@ mod tests {
         }
         assert!(!wants_http1(&EgressError::NoHost));
     }
+
+    #[test]
+    fn a_browser_has_more_cipher_suites_and_takes_no_other_certificates() {
+        use rustls::{AlertDescription, CertificateError, Error};
+        for (error, expected) in [
+            (
+                Error::AlertReceived(AlertDescription::HandshakeFailure),
+                true,
+            ),
+            (Error::InvalidCertificate(CertificateError::Expired), false),
+        ] {
+            let shown = error.to_string();
+            // As the client wraps it.
+            let cause = io::Error::other(error);
+            assert_eq!(fault_among(&cause), Some(EgressFault::Tls), "{shown}");
+            let error = EgressError::Broken {
+                fault: EgressFault::Tls,
+                cause: Box::new(cause),
+            };
+            assert_eq!(error.may_suit_browsers(), expected, "{shown}");
+        }
+    }
 }

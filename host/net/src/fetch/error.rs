@@ -232,4 +232,29 @@ mod tests {
             assert!(!answered.is_of_restart(), "{answered}");
         }
     }
+
+    /// Decision D316.
+    #[test]
+    fn a_browser_is_tried_for_answers_that_it_may_read() {
+        let broken = |fault| {
+            let cause = "a test".into();
+            FetchError::Egress(EgressError::Broken { fault, cause })
+        };
+        for (error, expected) in [
+            (broken(EgressFault::Closed), true),
+            (broken(EgressFault::Malformed), true),
+            (broken(EgressFault::Tls), true),
+            (FetchError::Unclosed, true),
+            (FetchError::Coding(CodingError::Corrupt("br")), true),
+            (FetchError::Coding(CodingError::TooLarge(9)), false),
+            (FetchError::Incomplete, false),
+            (broken(EgressFault::Refused), false),
+            (broken(EgressFault::Reset), false),
+            (broken(EgressFault::TimedOut), false),
+            (broken(EgressFault::Unreachable), false),
+            (broken(EgressFault::Proxy), false),
+        ] {
+            assert_eq!(error.may_suit_browsers(), expected, "{error:?}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
 use trawl_model::memory::MemoryBudget;
+use trawl_plan::{Country, Pool};
 
 use super::*;
 use crate::fetch::{BodyEnd, FetchError, GetResponse};
@@ -15,6 +16,7 @@ use crate::fetch::{BodyEnd, FetchError, GetResponse};
 struct Web {
     files: HashMap<String, Vec<u8>>,
     requested: Mutex<Vec<String>>,
+    exits: Mutex<Vec<Exit>>,
 }
 
 impl Web {
@@ -24,7 +26,7 @@ impl Web {
             .map(|(url, body)| ((*url).to_owned(), body.clone().into_bytes()));
         Arc::new(Self {
             files: files.collect(),
-            requested: Mutex::default(),
+            ..Self::default()
         })
     }
 
@@ -37,8 +39,9 @@ impl Get for Web {
     fn get<'a>(
         &'a self,
         url: &'a Url,
-        _: GetLimits,
+        limits: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        self.exits.lock().expect("no panic").push(limits.exit);
         self.requested
             .lock()
             .expect("no panic")
@@ -113,6 +116,29 @@ async fn sitemaps_are_named_by_robots_txt_or_at_the_usual_path() {
     );
     let usual = sitemaps.starts(&url("http://b.example/x?y")).await;
     assert_eq!(usual, [url("http://b.example/sitemap.xml")]);
+}
+
+#[tokio::test]
+async fn files_are_fetched_through_the_pool_and_country_of_the_pages() {
+    let exit = Exit {
+        pool: Pool::Residential,
+        country: Country::of("DE"),
+    };
+    let web = Web::new(&[("http://a.example/sitemap.xml", set(&["http://a.example/1"]))]);
+    let sitemaps = sitemaps(&web).through(exit);
+    let starts = sitemaps.starts(&url("http://a.example/")).await;
+    let (sender, mut batches) = mpsc::channel::<SitemapBatch>(2);
+    let account = MemoryBudget::unlimited().share("account");
+    let take = async { while batches.recv().await.is_some() {} };
+    let reading = sitemaps.read(starts, RequestPace::default(), &account, sender);
+    let (summary, ()) = tokio::join!(reading, take);
+    assert_eq!((summary.n_files, summary.n_entries), (1, 1));
+    let expected = [
+        "http://a.example/robots.txt",
+        "http://a.example/sitemap.xml",
+    ];
+    assert_eq!(web.requested(), expected);
+    assert_eq!(*web.exits.lock().expect("no panic"), [exit, exit]);
 }
 
 #[tokio::test]

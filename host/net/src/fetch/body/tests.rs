@@ -316,3 +316,12 @@ async fn a_bomb_without_output_yields() {
     assert!(n_yields >= 5, "{n_yields} yields in {:?}", decoding.time);
     assert!(body.buffer.is_empty());
 }
+
+/// Decision D312.
+#[test]
+fn a_body_without_a_length_ends_with_its_connection() {
+    let mut headers = HeaderMap::new();
+    assert!(matches!(early_end(&headers), FetchError::Unclosed));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from_static("9"));
+    assert!(matches!(early_end(&headers), FetchError::Incomplete));
+}
