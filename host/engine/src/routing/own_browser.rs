@@ -151,3 +151,45 @@ pub(super) fn not_installed() -> PageFailure {
         "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use trawl_net::egress::{Egress, EgressConfig};
+    use trawl_net::fetch::loopback::fetcher;
+    use trawl_net::fetch::{CookieJar, PoliteGet};
+    use trawl_net::politeness::PolitenessConfig;
+    use trawl_net::robots::Robots;
+    use trawl_plan::Pool;
+    use trawl_render::RenderConfig;
+    use url::Url;
+
+    use super::super::admission::Admission;
+    use super::super::clock::PageClock;
+    use super::super::tests::{plan, unlimited_client};
+    use super::*;
+
+    /// Decision D291. No browser is asked.
+    #[tokio::test]
+    async fn a_pause_longer_than_the_page_may_take_is_not_waited_for() {
+        const TIME: Duration = Duration::from_secs(10);
+        let politeness = Politeness::new(&PolitenessConfig::default());
+        let egress = Egress::new(EgressConfig::default()).expect("egress");
+        let renderer = Renderer::new(RenderConfig::default(), egress);
+        let route = OwnBrowser::new(Arc::new(renderer), Arc::clone(&politeness));
+        let get = PoliteGet::new(fetcher(), Arc::clone(&politeness));
+        let robots = Arc::new(Robots::new(Arc::new(get), "Trawl"));
+        let url = Url::parse("http://site.example/").expect("a URL");
+        let plan = plan(Pool::Standard, &url);
+        let (admission, jar) = (Admission::new(&robots, &plan.fetch), CookieJar::new());
+        let client = unlimited_client(&jar);
+        let _pause = politeness.backoff("site.example", Owner::of(client.owner), Some("60"));
+        let mut visit = Visit {
+            plan: &plan,
+            client,
+            clock: PageClock::start(TIME, Duration::ZERO, Instant::now() + TIME),
+            admission: &Arc::new(admission),
+        };
+        let failure = route.fetch(&mut visit, Nanodollars::ZERO).await;
+        assert_eq!(failure.expect_err("a pause").cause, Cause::RateLimited);
+    }
+}
