@@ -136,16 +136,41 @@ def make_mupdf(source, target):
     writer.close()
 
 
+# What fpdf2 sets. In a cell it takes text alone.
+FPDF_TAGS = set("h1 h2 h3 h4 h5 h6 p ul ol li dl dt dd pre blockquote a b i em strong code table tr th td".split())
+
+
+def fpdf_html(node):
+    """What fpdf2 sets of an element. Its own fonts have the characters of Latin-1."""
+    tag = node.tag if isinstance(node.tag, str) else ""
+    tail = fpdf_text(node.tail)
+    if tag in ("", "script", "style", "head"):
+        return tail
+    if tag in ("td", "th"):
+        inner = fpdf_text(" ".join(node.text_content().split()))
+    else:
+        inner = fpdf_text(node.text) + "".join(map(fpdf_html, node))
+    if tag not in FPDF_TAGS or (tag == "a" and "://" not in node.get("href", "")):
+        return inner + tail
+    href = f' href="{html.escape(node.get("href"))}"' if tag == "a" else ""
+    return f"<{tag}{href}>{inner}</{tag}>{tail}"
+
+
+def fpdf_text(text):
+    return html.escape((text or "").encode("latin-1", "replace").decode("latin-1"), quote=False)
+
+
 def make_fpdf(source, target):
     import fpdf
+    import lxml.html
 
-    with open(source, encoding="utf-8") as file:
-        # Its own fonts have no other characters.
-        text = file.read().encode("latin-1", "replace").decode("latin-1")
+    page = lxml.html.parse(source, lxml.html.HTMLParser(encoding="utf-8")).getroot()
+    for table in page.xpath("//table[.//table or ancestor::table]"):
+        table.tag = "div"
     document = fpdf.FPDF()
     document.add_page()
     document.set_font("Helvetica", size=11)
-    document.write_html(text)
+    document.write_html(fpdf_html(page.body))
     document.output(target)
 
 
