@@ -632,7 +632,10 @@ fn a_crawl_that_was_paused_while_it_stopped_continues_with_what_was_left() {
     let rows = frontier.take_changes();
     let stopped = UrlState::Skipped(SkipReason::Stopped);
     let n_stopped = rows.iter().filter(|row| row.state == stopped).count();
-    assert_eq!(n_stopped, 2, "one that waited, and one that was found later");
+    assert_eq!(
+        n_stopped, 2,
+        "one that waited, and one that was found later"
+    );
     let mut restored = Frontier::restore(plan, rows.into_iter());
     for url in ["https://a.example/2", "https://a.example/3"] {
         let page = leased(&mut restored);
