@@ -17,6 +17,7 @@ mod characters;
 mod chromium;
 mod cookies;
 mod css;
+mod delivery;
 mod draw;
 mod html_trees;
 mod items;

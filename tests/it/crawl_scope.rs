@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use trawl_tests::{FakeSite, TestApp};
 
@@ -14,6 +15,9 @@ const HOSTS: [&str; 4] = [
     "other.localhost",
     "shop.invalid",
 ];
+
+/// Far longer than a crawl of one page takes, and less than a minute.
+const SOON: Duration = Duration::from_secs(30);
 
 /// A server, and one site under all names.
 struct Stage {
@@ -372,6 +376,37 @@ async fn pages_that_wait_for_their_turn_end_with_the_crawl() {
         .values()
         .filter(|reason| *reason == "stopped");
     assert_eq!(stopped.count(), 20);
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_wait_for_their_turn_end_with_a_crawl_that_is_cancelled() {
+    let stage = Stage::new().await;
+    let request = json!({
+        "url": stage.site.put_linked(20), "request": "http", "return_format": "empty", "cache": false,
+        "respect_robots": false, "run_in_background": true, "delay": 60_000,
+    });
+    let queued = stage.app.post("/crawl", &[], &request).await.json();
+    let id = queued["id"].as_str().unwrap();
+    let path = format!("/crawl/{id}");
+    let started = Instant::now();
+    while stage.app.get(&path).await.json()["pages"] != 1 {
+        assert!(started.elapsed() < SOON, "its first page is not delivered");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let cancelled = stage.app.send(Method::DELETE, &path, &[], String::new());
+    assert_eq!(cancelled.await.unwrap().status, 200);
+    // The second page would be requested a minute after the first.
+    let ended = stage.app.crawl_ended(id, SOON).await;
+    assert_eq!(
+        (&ended["stop_reason"], &ended["pages"]),
+        (&json!("cancelled"), &json!(1))
+    );
+    let skipped = stage.app.get(&format!("{path}/skipped")).await.json();
+    let skipped = skipped.as_array().unwrap().iter();
+    let stopped = skipped.filter(|url| url["reason"] == "stopped");
+    assert_eq!(stopped.count(), 20);
+    assert_eq!(stage.site.requests().len(), 1);
     stage.app.assert_settled().await;
 }
 

@@ -6,6 +6,7 @@
 
 mod admin;
 mod api;
+mod backup;
 mod batch;
 mod bundle;
 mod cache;

@@ -85,9 +85,10 @@ mod tests {
     use trawl_model::Charge;
     use trawl_model::clock::Clock;
     use trawl_store::sqlite::SqliteStore;
-    use trawl_store::{DataDir, Store, Threshold};
+    use trawl_store::{Store, Threshold};
 
     use super::*;
+    use crate::tests::world::locked;
 
     const ALICE: &str = "alice";
 
@@ -104,7 +105,7 @@ mod tests {
 
     impl World {
         async fn open(data: &Path) -> Self {
-            let directory = DataDir::create(data).expect("a data directory");
+            let directory = locked(data).await;
             let store = SqliteStore::open(directory).await.expect("a store");
             let store: Arc<dyn Store> = Arc::new(store);
             let tasks = TaskTracker::new();

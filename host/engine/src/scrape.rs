@@ -12,9 +12,9 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use tracing::Instrument;
 use url::Url;
 
-use trawl_billing::{FundsError, Payment, RunBudget, Tariff};
+use trawl_billing::{Billing, BillingError, FundsError, Payment, RunBudget, Tariff};
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Nanodollars, Terms};
+use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan, TransformSource};
 
 use crate::extract::Input;
@@ -22,6 +22,11 @@ use crate::page::{self, PaidBefore, PaidBy, Payer, RunContext};
 
 /// How long the pages of a `/transform` may take together.
 const TRANSFORM_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a page of a repeated request waits for a ledger that does not say what an earlier try
+/// was charged for it. A database that is replaced is back within this.
+const LOOK_UP_TIME_MAX: Duration = Duration::from_secs(15);
+/// How long the ledger is left alone in between.
+const LOOK_UP_DELAY: Duration = Duration::from_millis(200);
 
 /// Outcomes as they come.
 pub type Outcomes = BoxStream<'static, PageOutcome>;
@@ -106,9 +111,13 @@ impl ScrapeRun {
                 let (run, budget) = (&self, budget.as_ref());
                 let output = Arc::clone(&output);
                 async move {
-                    let page_id = n.to_string();
-                    let paid_by = run.paid_by(&page_id, budget).await;
-                    page::transform(&run.context, paid_by, input(source), output, deadline).await
+                    let (page_id, input) = (n.to_string(), input(source));
+                    match run.paid_by(&page_id, budget).await {
+                        Ok(paid_by) => {
+                            page::transform(&run.context, paid_by, input, output, deadline).await
+                        }
+                        Err(_logged) => page::charge_unknown(input.url.as_str()),
+                    }
                 }
             });
             Ok(outcomes.buffered(self.in_flight).collect().await)
@@ -123,8 +132,10 @@ impl ScrapeRun {
         budget: Option<&RunBudget>,
         plan: &PagePlan,
     ) -> PageOutcome {
-        let paid_by = self.paid_by(page_id, budget).await;
-        page::run(&self.context, paid_by, plan).await
+        match self.paid_by(page_id, budget).await {
+            Ok(paid_by) => page::run(&self.context, paid_by, plan).await,
+            Err(_logged) => page::charge_unknown(plan.url.as_str()),
+        }
     }
 
     /// The budget of a request that may be repeated: a page of it is charged once, however often
@@ -142,30 +153,34 @@ impl ScrapeRun {
     }
 
     /// What pays for a page. Decision D305.
+    ///
+    /// # Errors
+    /// The ledger does not say whether an earlier try was charged for it. If it was, it costs
+    /// nothing more, and is to be refunded if it fails now.
     pub(crate) async fn paid_by<'a>(
         &'a self,
         page_id: &'a str,
         budget: Option<&'a RunBudget>,
-    ) -> PaidBy<'a> {
+    ) -> Result<PaidBy<'a>, BillingError> {
         let payer = &self.payer;
         let (Some(budget), Some(payment)) = (budget, &self.payment) else {
-            return PaidBy::Account(payer);
+            return Ok(PaidBy::Account(payer));
         };
-        let name = &payment.name;
+        let page = (&*payment.name, page_id);
         if payment.is_repeated
-            && let Ok(Some(charge)) = payer.billing.charged(name, page_id).await
+            && let Some(charge) = charged_before(&payer.billing, page, LOOK_UP_TIME_MAX).await?
         {
-            return PaidBy::Before(PaidBefore {
+            return Ok(PaidBy::Before(PaidBefore {
                 charge,
                 budget,
                 page_id,
-            });
+            }));
         }
-        PaidBy::Run {
+        Ok(PaidBy::Run {
             budget,
             payer,
             page_id,
-        }
+        })
     }
 
     pub(crate) fn admit(&self) -> Result<(), FundsError> {
@@ -185,6 +200,26 @@ impl ScrapeRun {
         match self.context.tariff {
             Tariff::PayAsYouGo(_) => Terms::PayAsYouGo,
             Tariff::FlatRate => Terms::Unlimited,
+        }
+    }
+}
+
+/// What an earlier try was charged for the page with this id, under the name of its payment. While
+/// the ledger does not answer, it is asked again. A failure is logged.
+async fn charged_before(
+    billing: &Billing,
+    (name, page_id): (&str, &str),
+    patience: Duration,
+) -> Result<Option<Charge>, BillingError> {
+    let started = Instant::now();
+    loop {
+        match billing.charged(name, page_id).await {
+            Err(error) if started.elapsed() >= patience => {
+                tracing::error!(payment = name, page = page_id, error = %error, "it is not known whether a page was charged");
+                return Err(error);
+            }
+            Err(_unanswered) => tokio::time::sleep(LOOK_UP_DELAY).await,
+            charged => return charged,
         }
     }
 }
@@ -222,6 +257,8 @@ fn input(source: TransformSource) -> Input {
 mod tests {
     use std::panic::AssertUnwindSafe;
 
+    use trawl_billing::testing::{billing_with, unreadable_billing};
+
     use super::*;
 
     async fn broken() -> PageOutcome {
@@ -234,5 +271,18 @@ mod tests {
         let outcome = AssertUnwindSafe(result_of(page)).catch_unwind().await;
         let panic = outcome.expect_err("a panic");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"a bug"));
+    }
+
+    #[tokio::test]
+    async fn a_ledger_that_does_not_answer_is_not_taken_for_one_without_the_charge() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (billing, _account) = billing_with(directory.path(), Nanodollars(1_000)).await;
+        let page = ("request", "0");
+        let charged = charged_before(&billing, page, Duration::ZERO).await;
+        assert_eq!(charged.expect("a ledger"), None);
+        let directory = tempfile::tempdir().expect("a directory");
+        let billing = unreadable_billing(directory.path()).await;
+        let charged = charged_before(&billing, page, 2 * LOOK_UP_DELAY).await;
+        assert!(charged.is_err(), "{charged:?}");
     }
 }

@@ -116,7 +116,7 @@ impl ScrapeRun {
         plan: &SearchPlan,
     ) -> Result<SearchOutcome, SearchError> {
         let budget = self.budget()?;
-        let paid_by = self.paid_by(SEARCH_ID, budget.as_ref()).await;
+        let paid_by = self.paid_by(SEARCH_ID, budget.as_ref()).await?;
         let asked = self.ask_each(gone, providers, (backends, plan), paid_by);
         let outcome = asked.await;
         if let Err(error) = &outcome

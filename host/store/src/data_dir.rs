@@ -150,6 +150,21 @@ impl DataDir {
         path.join(SOCKET_FILE)
     }
 
+    /// Path of the database file of a directory.
+    pub(crate) fn database_path(path: &Path) -> PathBuf {
+        path.join(DATABASE_FILE)
+    }
+
+    /// Path of the file of a directory with the number of its last ledger entry.
+    pub(crate) fn ledger_mark_path(path: &Path) -> PathBuf {
+        path.join(LEDGER_MARK_FILE)
+    }
+
+    /// The PostgreSQL server and database that have the accounts of a directory, if they are there.
+    pub(crate) fn postgres_of(path: &Path) -> Option<String> {
+        std::fs::read_to_string(path.join(POSTGRES_FILE)).ok()
+    }
+
     /// A file that is there only after a database was used.
     pub(crate) fn left_by_a_database(&self) -> Option<&'static str> {
         LATER_FILES
@@ -164,7 +179,7 @@ impl DataDir {
 
     /// The PostgreSQL server and database that have the accounts, if they are there.
     pub(crate) fn postgres(&self) -> Option<String> {
-        std::fs::read_to_string(self.path.join(POSTGRES_FILE)).ok()
+        Self::postgres_of(&self.path)
     }
 
     /// Notes that the accounts are in a PostgreSQL database.
@@ -183,7 +198,7 @@ impl DataDir {
     /// same mode.
     pub(crate) fn database(&self) -> Result<PathBuf, DataDirError> {
         private_file(&self.path, DATABASE_FILE)?;
-        Ok(self.path.join(DATABASE_FILE))
+        Ok(Self::database_path(&self.path))
     }
 }
 

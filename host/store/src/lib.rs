@@ -8,10 +8,12 @@
 //! back end.
 //!
 //! The page log of a crawl ([`PageLogs`]) is a file of its own in the data directory ([`PageLog`]),
-//! or part of segments in an object store ([`Objects`]).
+//! or part of segments in an object store ([`Objects`]). [`back_up`] copies a data directory while it
+//! is used.
 
 mod account;
 mod answer;
+mod backup;
 #[cfg(test)]
 mod conformance;
 mod contacts;
@@ -44,6 +46,7 @@ pub use account::{
     Threshold,
 };
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
+pub use backup::{BackupError, back_up, restore};
 pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{
     BATCH_VERB, CrawlCounts, CrawlKinds, CrawlLeft, CrawlRecord, CrawlState, CrawlStore,

@@ -8,9 +8,10 @@ use tokio_util::task::TaskTracker;
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{AccountId, DataDir, EntryKind, LedgerEntry, Store};
+use trawl_store::{AccountId, EntryKind, LedgerEntry, Store};
 
 use super::{SEATS_MAX, SubscriptionError};
+use crate::tests::world::locked;
 use crate::{Billing, BillingError, Window};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -24,7 +25,7 @@ struct World {
 }
 
 async fn open(directory: &std::path::Path, clock: &Clock) -> (Billing, Arc<dyn Store>) {
-    let data = DataDir::create(directory).expect("a data directory");
+    let data = locked(directory).await;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
     let billing = Billing::start(store.clone(), clock.clone(), &TaskTracker::new()).await;
     (billing.expect("billing starts"), store)

@@ -7,4 +7,4 @@ mod keys;
 mod kills;
 mod model;
 mod properties;
-mod world;
+pub(crate) mod world;

@@ -1,15 +1,20 @@
 //! An account on a store in a temporary directory, with a fake clock.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{DataDir, Store};
+use trawl_store::{DataDir, DataDirError, Store};
 
 use crate::{AccountId, Billing, FundsError, Reservation, StatementPage, Window};
+
+/// Far longer than a process takes to start.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct World {
     pub(super) billing: Billing,
@@ -35,8 +40,22 @@ pub(super) async fn world(top_up: Nanodollars) -> World {
     }
 }
 
+/// Locks a data directory, also one that was closed a moment ago. A process that another test
+/// starts has the files of this one until it runs its own program, the lock among them.
+pub(crate) async fn locked(directory: &Path) -> DataDir {
+    let started = Instant::now();
+    loop {
+        match DataDir::create(directory) {
+            Err(DataDirError::InUse { .. }) if started.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            data => return data.expect("a data directory"),
+        }
+    }
+}
+
 async fn open(directory: &tempfile::TempDir, clock: &Clock) -> (Billing, Arc<dyn Store>) {
-    let data = DataDir::create(directory.path()).expect("a data directory");
+    let data = locked(directory.path()).await;
     let store = SqliteStore::open(data).await.expect("a store");
     let store: Arc<dyn Store> = Arc::new(store);
     let billing = Billing::start(store.clone(), clock.clone(), &TaskTracker::new()).await;

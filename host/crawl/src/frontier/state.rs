@@ -147,10 +147,15 @@ impl Frontier {
     /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
     /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
-        // Whether a cap holds a URL back is decided when the crawl ends: it may have others now.
+        // Whether a cap holds a URL back is decided when the crawl ends: it may have others now. So
+        // it is with what was left when it was stopped and paused at the same time.
         let status = match UrlStatus::restored(row.state) {
             UrlStatus::Skipped(
-                SkipReason::Budget | SkipReason::HostLimit | SkipReason::Limit | SkipReason::Spend,
+                SkipReason::Budget
+                | SkipReason::HostLimit
+                | SkipReason::Limit
+                | SkipReason::Spend
+                | SkipReason::Stopped,
             ) => UrlStatus::Waiting,
             UrlStatus::Skipped(SkipReason::Depth) if row.depth <= self.plan.depth => {
                 UrlStatus::Waiting

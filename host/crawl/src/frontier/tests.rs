@@ -616,6 +616,38 @@ fn higher_caps_continue_a_crawl_that_ended_at_its_own() {
     assert_eq!(deeper.counts().done, 4);
 }
 
+/// While the server stops, or after that, a crawl may have no room left for its pages. It does not
+/// end then, and what it has left out is fetched when it continues.
+#[test]
+fn a_crawl_that_was_paused_while_it_stopped_continues_with_what_was_left() {
+    let plan = Arc::new(plan("https://a.example/"));
+    let mut frontier = Frontier::new(Arc::clone(&plan));
+    frontier.add_seeds();
+    let seed = leased(&mut frontier);
+    let links = ["https://a.example/1", "https://a.example/2"];
+    frontier.complete(seed.n, &found(&links), true);
+    let one = leased(&mut frontier);
+    assert!(frontier.stop_unless_complete(StopReason::Storage));
+    frontier.complete(one.n, &found(&["https://a.example/3"]), true);
+    let rows = frontier.take_changes();
+    let stopped = UrlState::Skipped(SkipReason::Stopped);
+    let n_stopped = rows.iter().filter(|row| row.state == stopped).count();
+    assert_eq!(
+        n_stopped, 2,
+        "one that waited, and one that was found later"
+    );
+    let mut restored = Frontier::restore(plan, rows.into_iter());
+    for url in ["https://a.example/2", "https://a.example/3"] {
+        let page = leased(&mut restored);
+        assert_eq!(page.url.as_str(), url);
+        restored.complete(page.n, &Discovered::default(), true);
+    }
+    assert!(matches!(
+        restored.lease(),
+        Lease::Done(StopReason::Completed)
+    ));
+}
+
 /// Three seeds and a page that they link to.
 fn stored_rows(plan: &Arc<CrawlPlan>) -> impl Iterator<Item = UrlRow> + use<> {
     let mut frontier = Frontier::new(Arc::clone(plan));

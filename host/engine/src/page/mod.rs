@@ -13,7 +13,9 @@ mod tests;
 
 pub use compose::handed_in;
 pub use context::{PageEngine, RunContext};
-pub use run::{plan_ended, produce, produce_paid, produce_unbilled, refused, run, transform};
+pub use run::{
+    charge_unknown, plan_ended, produce, produce_paid, produce_unbilled, refused, run, transform,
+};
 
 pub use settle::{Produced, Unpaid, settle, settle_again, try_settle};
 

@@ -135,6 +135,14 @@ pub fn plan_ended(plan: &PagePlan) -> PageOutcome {
     PageOutcome::failed(plan.url.as_str(), PageFailure::new(Cause::Funds, message))
 }
 
+/// The outcome of a page of a repeated request, while the ledger does not say whether an earlier
+/// try was charged for it. It is not fetched: it could not be refunded if it failed.
+pub fn charge_unknown(url: &str) -> PageOutcome {
+    count("failed", &Usage::default());
+    let message = "the ledger does not say whether an earlier try of this request was charged for this page: send the request again later, with another `Idempotency-Key`";
+    PageOutcome::failed(url, PageFailure::new(Cause::Internal, message))
+}
+
 /// Serves and extracts one page without charging it: what [`run`] does before settling. The budget
 /// reserves what the page costs; what it does not cover is not begun, and a page that it does not
 /// cover in the end has failed.

@@ -1,6 +1,7 @@
 //! The command line, one module per command.
 
 mod account;
+mod backup;
 mod bot;
 mod cluster;
 mod crawl;
@@ -62,6 +63,10 @@ enum Command {
     Prices(account::PricesArgs),
     /// Show the usage and payments of accounts.
     Usage(account::UsageArgs),
+    /// Copy the data directory of a server, which may run, to a new folder.
+    Backup(backup::BackupArgs),
+    /// Make a data directory of a backup.
+    Restore(backup::RestoreArgs),
     /// Show the servers of a PostgreSQL database.
     #[command(subcommand)]
     Cluster(cluster::ClusterCommand),
@@ -114,6 +119,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
+        Command::Backup(args) => runtime()?.block_on(backup::back_up(args)),
+        Command::Restore(args) => runtime()?.block_on(backup::restore(args)),
         Command::Cluster(command) => runtime()?.block_on(cluster::run(command)),
         Command::Bot(command) => bot::run(command),
         Command::Plugin(command) => plugin::run(command),

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use sqlx::sqlite::SqliteConnection;
 
 use super::row::failed_to;
-use crate::StoreError;
+use crate::{DataDir, StoreError};
 
 /// Bytes of the number in the file.
 const BYTES: usize = size_of::<i64>();
@@ -64,7 +65,15 @@ impl LedgerMark {
     }
 }
 
-async fn last_entry(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+/// The number in the file of a data directory that another process may use; 0 if there is none.
+pub(super) fn noted(data: &Path) -> i64 {
+    let found = std::fs::read(DataDir::ledger_mark_path(data)).unwrap_or_default();
+    let bytes = found.first_chunk::<BYTES>();
+    bytes.map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+/// The number of the last entry of a ledger.
+pub(super) async fn last_entry(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
     sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM entries")
         .fetch_one(connection)
         .await

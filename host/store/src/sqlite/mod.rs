@@ -16,6 +16,7 @@ mod outbox;
 mod prices;
 mod row;
 mod schema;
+mod snapshot;
 mod subscriptions;
 mod totals;
 mod usage;
@@ -34,6 +35,8 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
 use crate::store::Store;
+
+pub(crate) use snapshot::snapshot;
 
 use mark::LedgerMark;
 use row::{LIST_TIME_MAX, failed_to};

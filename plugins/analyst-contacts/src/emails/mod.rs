@@ -140,12 +140,17 @@ fn attributes(page: &Page<'_>, emails: &mut Emails) {
     for (_, href) in &page.links {
         if let Some(address) = obfuscated::cloudflare_link(href) {
             emails.add(&address, "cloudflare", Trust::Declared);
+        } else if let Some(address) = obfuscated::shifted_link(href) {
+            emails.add(&address, "obfuscated", Trust::Declared);
         }
     }
     for element in &page.marked {
         if let Some(code) = element.attr("data-cfemail") {
             let address = obfuscated::cloudflare(code).unwrap_or_default();
             emails.add(&address, "cloudflare", Trust::Declared);
+        } else if let Some(token) = element.attr("data-mailto-token") {
+            let address = obfuscated::shifted(token).unwrap_or_default();
+            emails.add(&address, "obfuscated", Trust::Declared);
         } else {
             obfuscated::in_data(*element, &mut |address| {
                 emails.add(address, "attribute", Trust::Shown)

@@ -1,7 +1,7 @@
-//! E-mail addresses that are plainly obfuscated: signs as words in brackets, Cloudflare's links,
-//! parts or encoded values in `data-` attributes.
+//! E-mail addresses that are plainly obfuscated: signs as words in brackets, links of Cloudflare and
+//! TYPO3, parts or encoded values in `data-` attributes.
 
-use analyst_base::lists;
+use analyst_base::{lists, percent_decoded};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use trawl_sdk::Element;
@@ -28,6 +28,12 @@ const MARK: char = '\u{e000}';
 
 /// The path of links in which Cloudflare obfuscates e-mail addresses.
 const CLOUDFLARE: &str = "/cdn-cgi/l/email-protection#";
+
+/// The call in links of TYPO3, whose argument is shifted.
+const SHIFTED: &str = "linkTo_UnCryptMailto(";
+/// The characters that TYPO3 shifts, each within its range, and most places that it shifts them by.
+const SHIFTED_RANGES: [(u8, u8); 3] = [(b'+', b':'), (b'@', b'Z'), (b'a', b'z')];
+const SHIFT_MAX: i16 = 25;
 
 /// Parts of attribute names for the local part, the domain and the top-level domain.
 const USERS: [&str; 10] = [
@@ -133,6 +139,47 @@ pub(super) fn cloudflare(hex: &str) -> Option<String> {
     let key = bytes.next()??;
     let decoded: Option<Vec<u8>> = bytes.map(|byte| Some(byte? ^ key)).collect();
     String::from_utf8(decoded?).ok()
+}
+
+/// The e-mail address of a link of TYPO3's: `javascript:linkTo_UnCryptMailto('nbjmup+…')`.
+pub(super) fn shifted_link(href: &str) -> Option<String> {
+    if !href.contains(SHIFTED) {
+        return None;
+    }
+    let href = percent_decoded(href);
+    let (_, call) = href.split_once(SHIFTED)?;
+    let quoted = call.strip_prefix(['\'', '"'])?;
+    let (token, _) = quoted.split_once(['\'', '"'])?;
+    shifted(token)
+}
+
+/// The e-mail address in a token of TYPO3's: its characters are shifted by a number that is known
+/// by the `mailto:` in front of it.
+pub(super) fn shifted(token: &str) -> Option<String> {
+    if token.len() > ENCODED_BYTES_MAX {
+        return None;
+    }
+    (-SHIFT_MAX..=SHIFT_MAX).find_map(|by| {
+        let plain: String = token.chars().map(|c| shifted_back(c, by)).collect();
+        let address = plain.strip_prefix("mailto:")?;
+        address.split('?').next().map(str::to_owned)
+    })
+}
+
+/// The character so many places before this one in its range, which is a circle.
+fn shifted_back(c: char, by: i16) -> char {
+    let Ok(byte) = u8::try_from(c) else {
+        return c;
+    };
+    let mut ranges = SHIFTED_RANGES.iter();
+    let range = ranges.find(|(first, last)| (*first..=*last).contains(&byte));
+    let Some(&(first, last)) = range else {
+        return c;
+    };
+    let size = i16::from(last - first) + 1;
+    let place = (i16::from(byte - first) - by).rem_euclid(size);
+    let place = u8::try_from(place).unwrap_or_default();
+    char::from(first + place)
 }
 
 /// Calls `found` with each e-mail address in the `data-` attributes of an element: in one of them,

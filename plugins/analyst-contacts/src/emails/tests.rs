@@ -149,6 +149,18 @@ fn plain_obfuscations_are_decoded() {
         ),
         (r#"<a href="mailto:info(at)acme.de">x</a>"#, "obfuscated"),
         (
+            r#"<a href="javascript:linkTo_UnCryptMailto('nbjmup+jogpAbdnf/ef');">x</a>"#,
+            "obfuscated",
+        ),
+        (
+            r#"<a href="javascript:linkTo_UnCryptMailto(%27jxfiql7fkclXxzjb%2Bab%27);">x</a>"#,
+            "obfuscated",
+        ),
+        (
+            r##"<a href="#" data-mailto-token="ocknvq,kphqBceog0fg" data-mailto-vector="2">x</a>"##,
+            "obfuscated",
+        ),
+        (
             &format!(r#"<a data-cfemail="{attribute}">x</a>"#),
             "cloudflare",
         ),
