@@ -87,6 +87,12 @@ pub enum StoreError {
         "the database that `[store] url` names is empty, but the data directory has `trawl.db`, whose accounts would be missing: name another data directory, or remove `[store] url` to use that file"
     )]
     NotMoved,
+    /// A PostgreSQL database has no tables of this program.
+    #[error("the database at {server} has no tables of this program: see that its URL is right")]
+    NoTables {
+        /// The server and the database, without user and password.
+        server: String,
+    },
     /// The accounts are in a PostgreSQL database, which was not named.
     #[error(
         "the accounts of this data directory are in the PostgreSQL database at {server}: name it by `[store] url`, `--store` or TRAWL_STORE; remove the file `store.postgres` to use the directory without them"

@@ -62,7 +62,7 @@ enum Command {
     Prices(account::PricesArgs),
     /// Show the usage and payments of accounts.
     Usage(account::UsageArgs),
-    /// Show the servers of a PostgreSQL database.
+    /// Show the servers of a PostgreSQL database, and check its sums.
     #[command(subcommand)]
     Cluster(cluster::ClusterCommand),
     /// Make the key that signs requests to sites.

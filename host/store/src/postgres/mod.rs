@@ -34,6 +34,7 @@ mod tests;
 mod totals;
 mod url;
 mod usage;
+mod verify;
 
 use std::sync::Arc;
 
@@ -59,6 +60,7 @@ use row::failed_to;
 
 pub use status::{DatabaseLease, DatabaseStatus, status};
 pub use url::{NotAPostgresUrl, PostgresUrl};
+pub use verify::{Verified, verify};
 
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
