@@ -12,6 +12,7 @@ mod local_engine;
 mod manual;
 mod map;
 mod mcp;
+mod migrate;
 mod output_args;
 mod parameters;
 pub mod plugin;
@@ -65,6 +66,14 @@ enum Command {
     /// Show the servers of a PostgreSQL database, and check its sums.
     #[command(subcommand)]
     Cluster(cluster::ClusterCommand),
+    /// Move a data directory into a PostgreSQL database.
+    ///
+    /// Accounts, keys, seats, the ledger, crawls, webhook events and their secrets, contacts, and
+    /// answers for `Idempotency-Key` are written in one transaction, which is kept only if the
+    /// ledger and all sums are the same. Stop the server first. The command may be repeated: it
+    /// says so if the directory was moved before, and changes nothing. The pages of crawls stay in
+    /// the directory unless `--objects` is given, so start the server with both.
+    Migrate(migrate::MigrateArgs),
     /// Make the key that signs requests to sites.
     #[command(subcommand)]
     Bot(bot::BotCommand),
@@ -115,6 +124,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Prices(args) => runtime()?.block_on(account::prices(args)),
         Command::Usage(args) => runtime()?.block_on(account::usage(args)),
         Command::Cluster(command) => runtime()?.block_on(cluster::run(command)),
+        Command::Migrate(args) => runtime()?.block_on(migrate::run(args)),
         Command::Bot(command) => bot::run(command),
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),
