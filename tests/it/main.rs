@@ -39,6 +39,7 @@ mod packaging;
 mod pipelines;
 mod plugins;
 mod postgres;
+mod postgres_move;
 mod providers;
 mod quotas;
 mod reload;

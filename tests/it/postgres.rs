@@ -154,7 +154,7 @@ fn serving(server: &ServerProcess) -> String {
 }
 
 /// Waits until a crawl has some pages.
-async fn until_begun(server: &ServerProcess, id: &str) {
+pub(crate) async fn until_begun(server: &ServerProcess, id: &str) {
     let until = Instant::now() + PATIENCE;
     while state(server, id).await["pages"]
         .as_u64()

@@ -1,5 +1,7 @@
 //! Why an operation on the store failed.
 
+use std::path::PathBuf;
+
 use trawl_model::memory::MemoryError;
 
 use crate::data_dir::DataDirError;
@@ -84,9 +86,41 @@ pub enum StoreError {
     },
     /// The accounts are in the data directory, and the PostgreSQL database is empty.
     #[error(
-        "the database that `[store] url` names is empty, but the data directory has `trawl.db`, whose accounts would be missing: name another data directory, or remove `[store] url` to use that file"
+        "the database that `[store] url` names is empty, but the data directory has `trawl.db`, whose accounts would be missing: move them with `trawl migrate`, name another data directory, or remove `[store] url` to use that file"
     )]
     NotMoved,
+    /// The data directory has no accounts that could be moved.
+    #[error("the data directory `{path}` has no accounts in `trawl.db`: there is nothing to move")]
+    NothingToMove {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The database that a data directory would be moved into is not empty.
+    #[error(
+        "the database at {server} has other accounts, entries or crawls than this data directory: name an empty one"
+    )]
+    NotEmpty {
+        /// The server and the database, without user and password.
+        server: String,
+    },
+    /// The entries of a data directory do not add up to its balances, so it is not moved.
+    #[error("the ledger of the data directory is inconsistent, nothing was moved: {what}")]
+    Inconsistent {
+        /// What differs.
+        what: String,
+    },
+    /// What was written is not what was read, so nothing is kept of it.
+    #[error("the copy differs from the data directory, nothing was moved: {what}")]
+    CopyDiffers {
+        /// What differs.
+        what: String,
+    },
+    /// A PostgreSQL database has no tables of this program.
+    #[error("the database at {server} has no tables of this program: see that its URL is right")]
+    NoTables {
+        /// The server and the database, without user and password.
+        server: String,
+    },
     /// The accounts are in a PostgreSQL database, which was not named.
     #[error(
         "the accounts of this data directory are in the PostgreSQL database at {server}: name it by `[store] url`, `--store` or TRAWL_STORE; remove the file `store.postgres` to use the directory without them"

@@ -105,17 +105,34 @@ impl PageLog {
         lease: MemoryLease,
     ) -> Result<ReadEntry, StoreError> {
         let length = position.length as usize;
-        if position.offset + u64::from(position.length) > self.end {
+        if !self.has(position) {
             return Err(failed_to("read")(io::ErrorKind::UnexpectedEof.into()));
         }
         if lease.bytes() < length as u64 {
             return Ok(ReadEntry::Needs(length, lease));
         }
-        let mut stored = vec![0; length];
+        record::decode(Bytes::from(self.stored(position)?), lease)
+    }
+
+    /// The record at a position as it is stored; `None` if the file ends before its end.
+    ///
+    /// # Errors
+    /// [`StoreError::PageLog`] on an I/O error.
+    pub(crate) fn record(&self, position: &LogPosition) -> Result<Option<Vec<u8>>, StoreError> {
+        let has_record = self.has(position);
+        has_record.then(|| self.stored(position)).transpose()
+    }
+
+    fn has(&self, position: &LogPosition) -> bool {
+        position.offset + u64::from(position.length) <= self.end
+    }
+
+    fn stored(&self, position: &LogPosition) -> Result<Vec<u8>, StoreError> {
+        let mut stored = vec![0; position.length as usize];
         self.file
             .read_exact_at(&mut stored, position.offset)
             .map_err(failed_to("read"))?;
-        record::decode(Bytes::from(stored), lease)
+        Ok(stored)
     }
 
     /// Bytes of the log of a crawl; 0 if it is missing.

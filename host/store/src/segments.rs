@@ -24,7 +24,7 @@ use crate::record::{self, ReadEntry};
 /// How long entries are collected for a segment. Their crawls go on meanwhile.
 const GATHER_TIME: Duration = Duration::from_millis(200);
 /// A segment of this size is written at once. The last entries may exceed it.
-const SEGMENT_BYTES: usize = 4 << 20;
+pub(crate) const SEGMENT_BYTES: usize = 4 << 20;
 /// Batches of entries that may wait.
 const WAITING_MAX: usize = 64;
 /// How old a segment is when it is deleted for having no crawl: a crawl that lost its database may
@@ -50,13 +50,15 @@ pub trait SegmentStore: fmt::Debug + Send + Sync + 'static {
 }
 
 impl SegmentId {
-    fn random() -> Self {
+    /// A new id.
+    pub(crate) fn random() -> Self {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).expect("the operating system provides random numbers");
         Self(i64::from_le_bytes(bytes) & i64::MAX)
     }
 
-    fn object(self) -> String {
+    /// Name of its object.
+    pub(crate) fn object(self) -> String {
         format!("{:016x}", self.0)
     }
 }

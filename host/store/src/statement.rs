@@ -91,6 +91,23 @@ impl Audit {
             key_disagreements,
         }
     }
+
+    /// A line for each disagreement.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let accounts = self.disagreements.iter().map(|one| {
+            format!(
+                "{}: balance {} but entries {}, reserved {} but entries {}",
+                one.account, one.balance, one.entries_balance, one.held, one.entries_held
+            )
+        });
+        let keys = self.key_disagreements.iter().map(|one| {
+            format!(
+                "{}: key {} has spent {} in the month of its last charge but entries {}",
+                one.account, one.key, one.month_spent, one.entries_spent
+            )
+        });
+        accounts.chain(keys).collect()
+    }
 }
 
 /// Compares what each key has spent in the month of its last charge with its entries since the

@@ -33,7 +33,7 @@ pub struct Findings {
     pub billed_only: usize,
     /// Crawls that had not ended after [`END_MAX`].
     pub endless: usize,
-    /// Disagreements of the ledger, as `account verify` finds them.
+    /// Sums of the database that differ from its rows, as `cluster verify` finds them.
     pub disagreements: usize,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for Findings {
         write!(
             f,
             "pages lost {}, delivered twice {}, billed twice {}, delivered unbilled {}, billed \
-             undelivered {}, crawls that never ended {}, disagreements of the ledger {}",
+             undelivered {}, crawls that never ended {}, sums that differ {}",
             self.lost,
             self.repeated,
             self.billed_twice,
@@ -144,11 +144,13 @@ pub fn check(cluster: &Cluster, site: &Site, tree: u64, id: &str) -> anyhow::Res
     let at = cluster.serving(END_MAX)?;
     let statement = cluster.nodes[at].account(&["statement", ACCOUNT])?;
     let charges = charges(&statement, &site.root(tree));
-    let verified = cluster.nodes[at].account(&["verify"])?;
-    let disagreements = verified["disagreements"].as_array().map_or(1, Vec::len);
+    let disagreements = cluster.nodes[at].verify()?;
+    for line in &disagreements {
+        eprintln!("{line}");
+    }
     let found = Findings::of(&pages, &charges, site.pages(tree));
     Ok(Findings {
-        disagreements,
+        disagreements: disagreements.len(),
         ..found
     })
 }

@@ -162,6 +162,23 @@ impl Node {
         serde_json::from_slice(&output.stdout).context("the answer is not JSON")
     }
 
+    /// Runs `trawl cluster verify`: a line for each sum of the database that differs.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub fn verify(&self) -> anyhow::Result<Vec<String>> {
+        let mut command = self.command();
+        let output = command.args(["cluster", "verify", "--json"]).output()?;
+        // It also fails when something differs, after it has said what.
+        let verified: Value = serde_json::from_slice(&output.stdout).with_context(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            format!("`cluster verify` failed: {said}")
+        })?;
+        let lines = verified["disagreements"].as_array().context("no list")?;
+        let lines = lines.iter().map(|line| line.as_str().unwrap_or_default());
+        Ok(lines.map(str::to_owned).collect())
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.programs.server);
         let variables = self.environment.iter();

@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use trawl_store::postgres::{DatabaseStatus, PostgresUrl, status};
+use trawl_store::postgres::{DatabaseStatus, PostgresUrl, Verified, status, verify};
 
 use super::standard_output::print;
 
@@ -12,11 +12,14 @@ use super::standard_output::print;
 #[derive(Debug, Subcommand)]
 pub(super) enum ClusterCommand {
     /// Show which server has the database, and whether PostgreSQL waits for its standbys.
-    Status(StatusArgs),
+    Status(DatabaseArgs),
+    /// Compare balances, reservations, seats and totals with the rows of the database, also while
+    /// servers use it. Prints a line for each that differs, and exits with an error then.
+    Verify(DatabaseArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct StatusArgs {
+pub(super) struct DatabaseArgs {
     /// PostgreSQL database of the servers.
     #[arg(long, value_name = "URL", env = "TRAWL_STORE", hide_env_values = true)]
     store: Option<String>,
@@ -25,24 +28,58 @@ pub(super) struct StatusArgs {
     json: bool,
 }
 
+impl DatabaseArgs {
+    fn url(&self) -> anyhow::Result<PostgresUrl> {
+        let url = self.store.as_deref();
+        let url = url.context("name the database by `--store` or TRAWL_STORE")?;
+        // The text is not repeated, because it may have a password.
+        let url = url.parse::<PostgresUrl>();
+        url.context("`--store` or TRAWL_STORE cannot be used")
+    }
+}
+
 /// Runs one command and prints its result.
 ///
 /// # Errors
-/// The database cannot be reached or used.
+/// The database cannot be reached or used, or its sums are wrong.
 pub(super) async fn run(command: ClusterCommand) -> anyhow::Result<()> {
-    let ClusterCommand::Status(args) = command;
-    let url = args
-        .store
-        .context("name the database by `--store` or TRAWL_STORE")?;
-    // The text is not repeated, because it may have a password.
-    let url: PostgresUrl = url
-        .parse()
-        .context("`--store` or TRAWL_STORE cannot be used")?;
-    let status = status(&url).await?;
-    print(&match args.json {
-        true => format!("{:#}", json_of(&status)),
-        false => text_of(&status),
+    match command {
+        ClusterCommand::Status(args) => {
+            let status = status(&args.url()?).await?;
+            print(&match args.json {
+                true => format!("{:#}", json_of(&status)),
+                false => text_of(&status),
+            })
+        }
+        ClusterCommand::Verify(args) => {
+            let verified = verify(&args.url()?).await?;
+            print(&match args.json {
+                true => format!("{:#}", json_of_verified(&verified)),
+                false => text_of_verified(&verified),
+            })?;
+            let is_consistent = verified.disagreements.is_empty();
+            anyhow::ensure!(is_consistent, "the database is inconsistent");
+            Ok(())
+        }
+    }
+}
+
+fn json_of_verified(verified: &Verified) -> Value {
+    json!({
+        "database": verified.database,
+        "accounts": verified.n_accounts,
+        "entries": verified.n_entries,
+        "disagreements": verified.disagreements,
     })
+}
+
+fn text_of_verified(verified: &Verified) -> String {
+    let (accounts, entries) = (verified.n_accounts, verified.n_entries);
+    let counted = format!("{accounts} accounts, {entries} entries");
+    if verified.disagreements.is_empty() {
+        return format!("{counted}: every sum agrees with its rows");
+    }
+    format!("{counted}\n{}", verified.disagreements.join("\n"))
 }
 
 fn json_of(status: &DatabaseStatus) -> Value {
@@ -89,6 +126,22 @@ mod tests {
     use trawl_store::postgres::DatabaseLease;
 
     use super::*;
+
+    #[test]
+    fn each_sum_that_differs_has_a_line() {
+        let mut verified = Verified {
+            database: "db.example:5432, database trawl".to_owned(),
+            n_accounts: 2,
+            n_entries: 7,
+            disagreements: Vec::new(),
+        };
+        let text = text_of_verified(&verified);
+        let expected = "2 accounts, 7 entries: every sum agrees with its rows";
+        assert_eq!(text, expected);
+        verified.disagreements = vec!["acc_1: one".to_owned(), "acc_2: two".to_owned()];
+        let text = text_of_verified(&verified);
+        assert_eq!(text, "2 accounts, 7 entries\nacc_1: one\nacc_2: two");
+    }
 
     #[test]
     fn the_text_says_who_has_the_database_and_what_a_promotion_may_lose() {

@@ -13,6 +13,7 @@ mod local_engine;
 mod manual;
 mod map;
 mod mcp;
+mod migrate;
 mod output_args;
 mod parameters;
 pub mod plugin;
@@ -67,9 +68,17 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Make a data directory of a backup.
     Restore(backup::RestoreArgs),
-    /// Show the servers of a PostgreSQL database.
+    /// Show the servers of a PostgreSQL database, and check its sums.
     #[command(subcommand)]
     Cluster(cluster::ClusterCommand),
+    /// Move a data directory into a PostgreSQL database.
+    ///
+    /// Accounts, keys, seats, the ledger, crawls, webhook events and their secrets, contacts, and
+    /// answers for `Idempotency-Key` are written in one transaction, which is kept only if the
+    /// ledger and all sums are the same. Stop the server first. The command may be repeated: it
+    /// says so if the directory was moved before, and changes nothing. The pages of crawls stay in
+    /// the directory unless `--objects` is given, so start the server with both.
+    Migrate(migrate::MigrateArgs),
     /// Make the key that signs requests to sites.
     #[command(subcommand)]
     Bot(bot::BotCommand),
@@ -122,6 +131,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Backup(args) => runtime()?.block_on(backup::back_up(args)),
         Command::Restore(args) => runtime()?.block_on(backup::restore(args)),
         Command::Cluster(command) => runtime()?.block_on(cluster::run(command)),
+        Command::Migrate(args) => runtime()?.block_on(migrate::run(args)),
         Command::Bot(command) => bot::run(command),
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),

@@ -23,6 +23,14 @@ pub(super) async fn all(readers: &PgPool) -> Result<Vec<AccountRecord>, StoreErr
     rows.iter().map(account).collect()
 }
 
+/// Whether there are any.
+pub(super) async fn exist(executor: impl PgExecutor<'_>) -> Result<bool, StoreError> {
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM accounts)")
+        .fetch_one(executor)
+        .await
+        .map_err(failed_to("read the accounts"))
+}
+
 pub(super) async fn keys(readers: &PgPool) -> Result<Vec<KeyRecord>, StoreError> {
     let rows = sqlx::query(
         "SELECT * FROM keys WHERE revoked IS NULL OR budget IS NOT NULL ORDER BY prefix",

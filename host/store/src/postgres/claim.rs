@@ -71,6 +71,16 @@ pub(super) async fn take(connection: &mut PgConnection) -> Result<(Nonce, Lease)
     Ok((nonce, Lease::since(asked)))
 }
 
+/// Ends the claim of the last process, for one that has locked the database and serves nothing:
+/// even if the last one connects again, it writes nothing.
+pub(super) async fn end(connection: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query("UPDATE claim SET nonce = ''")
+        .execute(connection)
+        .await
+        .map_err(failed_to(CLAIMING))
+        .map(drop)
+}
+
 /// Lets a new connection of the process with this nonce write, durably.
 ///
 /// # Errors
@@ -98,7 +108,12 @@ pub(super) async fn join(
         return Err(sqlx::Error::Protocol(taken.to_owned()));
     }
     recent.see(&recent::timeline(connection).await?);
-    // A charge is durable before its page is delivered, whatever the database's default is.
+    commit_durably(connection).await
+}
+
+/// Makes the commits of a connection durable before they are confirmed, whatever the database's
+/// default is: a charge is written before its page is delivered.
+pub(super) async fn commit_durably(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
         "SELECT set_config('synchronous_commit', 'on', FALSE)
          WHERE current_setting('synchronous_commit') = 'off'",

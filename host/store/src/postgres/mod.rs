@@ -17,6 +17,7 @@ mod lease;
 mod ledger;
 mod lists;
 mod logs;
+mod moving;
 mod outbox;
 mod prices;
 mod recent;
@@ -34,6 +35,7 @@ mod tests;
 mod totals;
 mod url;
 mod usage;
+mod verify;
 
 use std::sync::Arc;
 
@@ -57,8 +59,10 @@ use recent::Recent;
 use rewriting::Rewriting;
 use row::failed_to;
 
+pub use moving::{Moved, move_data};
 pub use status::{DatabaseLease, DatabaseStatus, status};
 pub use url::{NotAPostgresUrl, PostgresUrl};
+pub use verify::{Verified, verify};
 
 /// The store in a PostgreSQL database and a data directory.
 #[derive(Debug)]
@@ -101,7 +105,8 @@ impl PostgresStore {
         let options = options(url);
         let mut first = connect(&options, url).await?;
         let found = schema::check(&mut first).await?;
-        if found == 0 && data.has_database() {
+        // A move that was interrupted has left the tables, without rows.
+        if data.has_database() && (found == 0 || !accounts::exist(&mut first).await?) {
             return Err(StoreError::NotMoved);
         }
         claim::lock(&mut first, url.shown(), found >= schema::LEASES_SINCE).await?;

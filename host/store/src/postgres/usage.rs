@@ -20,6 +20,9 @@ use crate::{
     StatementPage, StoreError, WAITS_FOR_HOST, Window,
 };
 
+/// Begins a transaction that sees the database as it is at one moment.
+pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /// Total charge of a run by component. The ids of its posts start with its name, so this reads no
 /// other entries.
 pub(super) async fn run_charge(readers: &PgPool, run: &str) -> Result<Charge, StoreError> {
@@ -202,31 +205,36 @@ async fn sums(
 }
 
 pub(super) async fn audit(readers: &PgPool) -> Result<Audit, StoreError> {
-    // One statement, so that entries and balances are consistent.
+    let begun = readers.begin_with(SNAPSHOT).await;
+    let mut snapshot = begun.map_err(failed_to("add up the ledger"))?;
+    audit_in(&mut snapshot).await
+}
+
+/// The same on a connection, whose transaction is a snapshot: balances, keys and entries must be
+/// those of one moment.
+pub(super) async fn audit_in(connection: &mut PgConnection) -> Result<Audit, StoreError> {
     let rows: Vec<AuditRow> = sqlx::query_as(
         "SELECT accounts.id, balance, accounts.held,
                 COALESCE(SUM(amount), 0)::BIGINT, COALESCE(SUM(entries.held), 0)::BIGINT, COUNT(seq)
          FROM accounts LEFT JOIN entries ON entries.account = accounts.id
          GROUP BY accounts.id ORDER BY accounts.id",
     )
-    .fetch_all(readers)
+    .fetch_all(&mut *connection)
     .await
     .map_err(failed_to("add up the ledger"))?;
-    Ok(Audit::of(rows, key_disagreements(readers).await?))
+    Ok(Audit::of(rows, key_disagreements(connection).await?))
 }
 
 /// Compares what each key has spent in the month of its last charge with its entries since the
 /// first one of that month. A later entry counts in that month whatever its time, as in the trigger
 /// `entries_count_for_keys`. Entries are added up here as they are read.
-async fn key_disagreements(readers: &PgPool) -> Result<Vec<KeyDisagreement>, StoreError> {
+async fn key_disagreements(
+    connection: &mut PgConnection,
+) -> Result<Vec<KeyDisagreement>, StoreError> {
     let failed = failed_to("add up the charges of keys");
-    // One snapshot, so that entries and keys are consistent.
-    let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-    let begun = readers.begin_with(snapshot).await;
-    let mut transaction = begun.map_err(&failed)?;
     let rows: Vec<(String, String, i64, i64)> =
         sqlx::query_as("SELECT prefix, account, month, month_spent FROM keys")
-            .fetch_all(&mut *transaction)
+            .fetch_all(&mut *connection)
             .await
             .map_err(&failed)?;
     let mut keys = KeyAudit::default();
@@ -234,7 +242,7 @@ async fn key_disagreements(readers: &PgPool) -> Result<Vec<KeyDisagreement>, Sto
     let mut posts = sqlx::query(
         "SELECT key, amount, at FROM entries WHERE kind = 'post' AND amount <> 0 ORDER BY seq",
     )
-    .fetch(&mut *transaction);
+    .fetch(connection);
     while let Some(post) = posts.try_next().await.map_err(&failed)? {
         let (amount, at) = (column(&post, "amount")?, column(&post, "at")?);
         keys.add_post(column(&post, "key")?, amount, at);

@@ -66,7 +66,7 @@ pub struct SqliteStore {
     lists: SqlitePool,
     mark: LedgerMark,
     // Fields drop in order: the directory's lock is released last.
-    _data: DataDir,
+    data: DataDir,
 }
 
 impl SqliteStore {
@@ -122,8 +122,18 @@ impl SqliteStore {
             readers: readers.map_err(failed_to("open the database"))?,
             lists: lists.map_err(failed_to("open the database"))?,
             mark,
-            _data: data,
+            data,
         })
+    }
+
+    /// The connections that read, for what moves the whole database.
+    pub(crate) fn readers(&self) -> &SqlitePool {
+        &self.readers
+    }
+
+    /// The data directory, which is locked for this process.
+    pub(crate) fn data(&self) -> &DataDir {
+        &self.data
     }
 
     /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
