@@ -151,6 +151,18 @@ impl Page {
         serde_json::to_value(answer).map_err(|error| Failure::Failed(error.to_string()))
     }
 
+    /// Number of elements that match a selector.
+    ///
+    /// # Panics
+    /// If the selector does not parse.
+    pub fn count(&self, css: &str) -> usize {
+        let document = self.document();
+        document
+            .select(css)
+            .expect("a selector that parses")
+            .count()
+    }
+
     fn changed(mut self) -> Self {
         self.layout = OnceCell::new();
         self
