@@ -25,7 +25,7 @@ mod tests;
 mod text;
 
 pub use budget::{BUDGET_BYTES, Budget};
-pub use code::{after_token, is_word_byte};
+pub use code::{after_group, after_token, is_word_byte};
 pub use entities::decode_entities;
 pub use items::{Items, first_of_type, has_type, items, string, types};
 pub use reader::{DEPTH_MAX, Names, Prefix, prefix, prefix_with};
