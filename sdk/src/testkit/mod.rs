@@ -21,6 +21,7 @@ mod chunker;
 mod conversation;
 mod document;
 mod layout;
+mod random;
 mod recordings;
 mod tree;
 mod variants;
@@ -36,6 +37,7 @@ pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
 use layout::Layout;
+pub use random::Random;
 pub use recordings::{check_cases, check_searches};
 pub use variants::SourceVariant;
 
