@@ -27,6 +27,15 @@ pub fn document(media_type: &str, body: impl AsRef<[u8]>) -> Document {
     }
 }
 
+/// What the body of a decoded document contains.
+///
+/// # Panics
+/// If the HTML has no body, or does not end with it.
+pub fn body(decoded: &Decoded) -> &str {
+    let (_, body) = decoded.html.split_once("<body>").expect("a body");
+    body.strip_suffix("</body></html>").expect("its end")
+}
+
 impl Document {
     /// Sets the URL of the document.
     #[must_use]

@@ -35,7 +35,7 @@ use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, 
 pub use analysis::{Analysis, MODEL, finding, join, join_with};
 pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
-pub use document::{Document as SampleDocument, document};
+pub use document::{Document as SampleDocument, body, document};
 use layout::Layout;
 pub use random::Random;
 pub use recordings::{check_cases, check_searches};
