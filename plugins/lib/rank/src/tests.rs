@@ -1,5 +1,6 @@
 //! Tests ranking on small pages.
 
+use super::passages::{PASSAGE_CHARS, sentence_ends};
 use super::*;
 use trawl_sdk::testkit;
 
