@@ -33,6 +33,7 @@
 pub mod analyst;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod arena;
+pub mod calendar;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;

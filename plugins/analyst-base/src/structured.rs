@@ -30,17 +30,9 @@ pub fn structured_data(document: &Document<'_>) -> Vec<Item> {
             value,
         })
         .collect();
-    let mut nodes = document.descendants();
     let mut n_items = 0;
-    while let Some(node) = nodes.next() {
-        let element = match node.kind() {
-            Kind::Element(element) if element.has_attr("itemscope") => element,
-            Kind::TemplateContents => {
-                nodes.skip_inside(node);
-                continue;
-            }
-            _ => continue,
-        };
+    let elements = document.live_elements();
+    for element in elements.filter(|element| element.has_attr("itemscope")) {
         let is_inside = || element.ancestors().any(|outer| outer.has_attr("itemscope"));
         let is_property = element.has_attr("itemprop") && is_inside();
         if !is_property && n_items < ITEMS_MAX {

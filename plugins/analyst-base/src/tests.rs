@@ -1,34 +1,24 @@
 //! An analyst that counts words, and asks a model for a better number.
 
 use serde_json::{Value, json};
-use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::testkit::{self, finding};
 use trawl_sdk::{Document, Failure, Info};
 
-use super::{PageAnalyst, Prompt, is_quoted, list_schema, model_note, structured_data};
+use super::{OnePage, PageAnalyst, Prompt, is_quoted, list_schema, model_note, structured_data};
 
-struct Count;
+type Count = OnePage<Words>;
 
-impl Analyst for Count {
+struct Words;
+
+impl PageAnalyst for Words {
     type Options = ();
+    type Page = (String, usize);
+    type Answer = usize;
 
     fn info() -> Info {
         Info::new("count", env!("CARGO_PKG_VERSION"), "The words of a page")
     }
-
-    fn start(task: &Task<'_, ()>) -> Result<Step, Failure> {
-        super::start::<Self>(task)
-    }
-
-    fn resume(task: &Task<'_, ()>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        super::resume::<Self>(task, &reply)
-    }
-}
-
-impl PageAnalyst for Count {
-    type Options = ();
-    type Page = (String, usize);
-    type Answer = usize;
 
     fn read(document: &Document<'_>, _: &()) -> (String, usize) {
         let text = document.text();

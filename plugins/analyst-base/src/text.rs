@@ -1,5 +1,8 @@
 //! Small functions on words, prompts and scores.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
 use serde::Serializer;
 
 /// Maximum length of a caller's prompt in a question, in characters.
@@ -33,26 +36,8 @@ pub fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Err
 
 /// Percent-decodes a text; returned unchanged if the result is not UTF-8.
 pub fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map_or_else(|_| text.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ mod social;
 mod tests;
 mod words;
 
-use analyst_base::PageAnalyst;
+use analyst_base::{OnePage, PageAnalyst};
 use serde_json::Value;
-use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::{Document, Failure, Info};
 
 pub use found::{Address, Business, Email, Found, Person, Phone, Social};
@@ -37,7 +37,7 @@ use phones::Region;
 /// contacts in running text; its answers count only if they occur on the page.
 pub struct Contacts;
 
-trawl_sdk::export!(analyst: Contacts);
+trawl_sdk::export!(analyst: OnePage<Contacts>);
 
 /// The options of a caller.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
@@ -59,8 +59,10 @@ pub struct PageContacts {
     homes: Vec<Region>,
 }
 
-impl Analyst for Contacts {
+impl PageAnalyst for Contacts {
     type Options = Options;
+    type Page = PageContacts;
+    type Answer = ask::Answer;
 
     fn info() -> Info {
         Info::new(
@@ -72,20 +74,6 @@ impl Analyst for Contacts {
             r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166-1 alpha-2 code of the country of numbers without a calling code and of postal addresses, before those that the page suggests"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
         )
     }
-
-    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        analyst_base::start::<Self>(task)
-    }
-
-    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        analyst_base::resume::<Self>(task, &reply)
-    }
-}
-
-impl PageAnalyst for Contacts {
-    type Options = Options;
-    type Page = PageContacts;
-    type Answer = ask::Answer;
 
     fn check(options: &Options) -> Result<(), Failure> {
         let Some(country) = &options.country else {

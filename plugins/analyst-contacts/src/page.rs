@@ -4,7 +4,7 @@ use analyst_base::{Item, lists, percent_decoded, structured_data};
 use serde_json::Value;
 use trawl_embedded::{items, string};
 pub(crate) use trawl_rank::squeeze as folded;
-use trawl_sdk::{Document, Element, Kind, Tag, TextOptions};
+use trawl_sdk::{Document, Element, Tag, TextOptions};
 
 /// Maximum bytes of page text, and of a script, that are searched.
 const TEXT_BYTES_MAX: usize = 2 << 20;
@@ -57,17 +57,7 @@ impl<'a> Page<'a> {
     }
 
     fn walk(&mut self) {
-        let document = self.document;
-        let mut nodes = document.descendants();
-        while let Some(node) = nodes.next() {
-            let element = match node.kind() {
-                Kind::Element(element) => element,
-                Kind::TemplateContents => {
-                    nodes.skip_inside(node);
-                    continue;
-                }
-                _ => continue,
-            };
+        for element in self.document.live_elements() {
             match (element.tag(), element.attr("href")) {
                 (Tag::Script, _) => self.script(element),
                 (Tag::A | Tag::Area, Some(href)) => self.links.push((element, href)),

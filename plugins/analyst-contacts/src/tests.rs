@@ -1,7 +1,8 @@
+use analyst_base::OnePage;
 use serde_json::{Value, json};
 use trawl_sdk::testkit::{self, finding, join, page};
 
-use crate::Contacts;
+type Contacts = OnePage<crate::Contacts>;
 
 fn analyse(html: &str, url: &str) -> Value {
     page(html).url(url).analyse::<Contacts>(json!({})).unwrap()

@@ -12,10 +12,10 @@ mod tests;
 mod url;
 mod vocabulary;
 
-use analyst_base::{PageAnalyst, prompt_of};
+use analyst_base::{OnePage, PageAnalyst, prompt_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::{Document, Failure, Info};
 
 use criteria::Criteria;
@@ -66,7 +66,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
-trawl_sdk::export!(analyst: FilterLinks);
+trawl_sdk::export!(analyst: OnePage<FilterLinks>);
 
 /// The checked options of a task.
 struct Request {
@@ -142,8 +142,10 @@ impl Options {
     }
 }
 
-impl Analyst for FilterLinks {
+impl PageAnalyst for FilterLinks {
     type Options = Options;
+    type Page = Vec<RankedLink>;
+    type Answer = model::Selection;
 
     fn info() -> Info {
         Info::new(
@@ -153,20 +155,6 @@ impl Analyst for FilterLinks {
         )
         .options_schema(OPTIONS_SCHEMA)
     }
-
-    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        analyst_base::start::<Self>(task)
-    }
-
-    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        analyst_base::resume::<Self>(task, &reply)
-    }
-}
-
-impl PageAnalyst for FilterLinks {
-    type Options = Options;
-    type Page = Vec<RankedLink>;
-    type Answer = model::Selection;
 
     fn check(options: &Options) -> Result<(), Failure> {
         Request::of(options).map(drop)

@@ -9,10 +9,10 @@ mod taxonomy;
 #[cfg(test)]
 mod tests;
 
-use analyst_base::{PageAnalyst, prompt_of};
+use analyst_base::{OnePage, PageAnalyst, prompt_of};
 use serde::Serialize;
 use serde_json::Value;
-use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::{Document, Failure, Info};
 
 use choose::Assignment;
@@ -52,7 +52,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
-trawl_sdk::export!(analyst: Label);
+trawl_sdk::export!(analyst: OnePage<Label>);
 
 /// The answer for one page.
 #[derive(Debug, Serialize)]
@@ -117,8 +117,10 @@ impl Page {
     }
 }
 
-impl Analyst for Label {
+impl PageAnalyst for Label {
     type Options = Options;
+    type Page = Page;
+    type Answer = model::Selection;
 
     fn info() -> Info {
         Info::new(
@@ -128,20 +130,6 @@ impl Analyst for Label {
         )
         .options_schema(OPTIONS_SCHEMA)
     }
-
-    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        analyst_base::start::<Self>(task)
-    }
-
-    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        analyst_base::resume::<Self>(task, &reply)
-    }
-}
-
-impl PageAnalyst for Label {
-    type Options = Options;
-    type Page = Page;
-    type Answer = model::Selection;
 
     fn read(document: &Document<'_>, options: &Options) -> Page {
         Page::read(document, options)

@@ -12,9 +12,9 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-use analyst_base::{PageAnalyst, prompt_of};
+use analyst_base::{OnePage, PageAnalyst, prompt_of};
 use serde_json::Value;
-use trawl_sdk::analyst::{Analyst, Finding, Model, Question, Reply, Step, Task};
+use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::{Document, Failure, Info};
 
 use page::Page;
@@ -49,7 +49,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
-trawl_sdk::export!(analyst: Qa);
+trawl_sdk::export!(analyst: OnePage<Qa>);
 
 impl Options {
     /// The inquiry, if any.
@@ -62,8 +62,10 @@ impl Options {
     }
 }
 
-impl Analyst for Qa {
+impl PageAnalyst for Qa {
     type Options = Options;
+    type Page = Page;
+    type Answer = model::WrittenPairs;
 
     fn info() -> Info {
         Info::new(
@@ -73,20 +75,6 @@ impl Analyst for Qa {
         )
         .options_schema(OPTIONS_SCHEMA)
     }
-
-    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
-        analyst_base::start::<Self>(task)
-    }
-
-    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
-        analyst_base::resume::<Self>(task, &reply)
-    }
-}
-
-impl PageAnalyst for Qa {
-    type Options = Options;
-    type Page = Page;
-    type Answer = model::WrittenPairs;
 
     fn read(document: &Document<'_>, options: &Options) -> Page {
         Page::read(document, options)

@@ -1,10 +1,11 @@
 //! Small pages and the expected results.
 
+use analyst_base::OnePage;
 use serde_json::{Value, json};
 use trawl_sdk::analyst::{Model, Role};
 use trawl_sdk::testkit::{self, finding};
 
-use crate::Qa;
+type Qa = OnePage<crate::Qa>;
 
 fn analyse(html: &str, options: Value) -> Value {
     testkit::page(html)

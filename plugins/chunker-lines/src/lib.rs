@@ -44,16 +44,19 @@ mod tests {
     use super::Lines;
     use trawl_sdk::testkit;
 
+    /// Checks the pieces of a text, in which bars are where it is cut.
     #[track_caller]
-    fn check(text: &str, value: u32, expected: &[&str]) {
-        assert_eq!(testkit::pieces::<Lines>(text, value), expected, "{text:?}");
+    fn check(value: u32, expected: &str) {
+        let text = expected.replace('¦', "");
+        let pieces = testkit::pieces::<Lines>(&text, value);
+        assert_eq!(pieces.join("¦"), expected);
     }
 
     #[test]
     fn a_piece_ends_after_its_last_line() {
-        check("a\nb\r\nc", 2, &["a\nb\r\n", "c"]);
-        check("\n\n\n", 2, &["\n\n", "\n"]);
-        check("é\n", 1, &["é\n"]);
+        check(2, "a\nb\r\n¦c");
+        check(2, "\n\n¦\n");
+        check(1, "é\n");
     }
 
     #[test]
@@ -68,21 +71,13 @@ mod tests {
 
     #[test]
     fn a_code_block_that_is_a_little_too_long_stays_whole() {
-        check(
-            "a\nb\n```\nc\nd\n```\ne\n",
-            4,
-            &["a\nb\n```\nc\nd\n```\n", "e\n"],
-        );
-        check(
-            "a\nb\nc\n```\nd\ne\n```\n",
-            4,
-            &["a\nb\nc\n", "```\nd\ne\n```\n"],
-        );
+        check(4, "a\nb\n```\nc\nd\n```\n¦e\n");
+        check(4, "a\nb\nc\n¦```\nd\ne\n```\n");
     }
 
     #[test]
     fn a_heading_begins_a_piece() {
-        check("a\nb\nc\n# D\n\ne\n", 5, &["a\nb\nc\n", "# D\n\ne\n"]);
-        check("# A\nb\n# C\nd\n", 1, &["# A\n", "b\n", "# C\n", "d\n"]);
+        check(5, "a\nb\nc\n¦# D\n\ne\n");
+        check(1, "# A\n¦b\n¦# C\n¦d\n");
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Archive;
 
@@ -19,11 +19,6 @@ fn decode(bytes: &[u8], options: Value) -> Result<Decoded, Failure> {
 
 fn list(bytes: &[u8]) -> Decoded {
     decode(bytes, json!({})).expect("an archive")
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

@@ -17,16 +17,10 @@ fn data() {
     trawl_fuzz::fuzz!("data", |body| {
         for media_type in TYPES {
             let document = testkit::document(media_type, body);
-            let decoded = document.decode::<DataFiles>(json!({}));
-            assert_eq!(decoded, document.decode::<DataFiles>(json!({})), "twice");
+            let decoded = document.decode_any::<DataFiles>(&json!({}));
             let decoded = decoded.expect("every text is code at least");
-            assert!(decoded.html.ends_with("</body></html>"));
-            let page = testkit::page(&decoded.html);
-            let page = page.document();
-            let shown = page
-                .select("body > table, body > pre > code")
-                .expect("a selector");
-            assert_eq!(shown.count(), 1, "{media_type}");
+            let n_shown = testkit::page(&decoded.html).count("body > table, body > pre > code");
+            assert_eq!(n_shown, 1, "{media_type}");
         }
     });
 }

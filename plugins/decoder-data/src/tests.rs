@@ -1,17 +1,12 @@
 use serde_json::json;
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::DataFiles;
 
 fn decode(media_type: &str, text: &str) -> Decoded {
     let document = testkit::document(media_type, text).url("https://example.com/d/file.x?y/z");
     document.decode::<DataFiles>(json!({})).expect("decoded")
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Feeds;
 
@@ -9,11 +9,6 @@ fn decode(text: &str) -> Result<Decoded, Failure> {
     document
         .url("https://harbour.example/feed.xml")
         .decode::<Feeds>(json!({}))
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

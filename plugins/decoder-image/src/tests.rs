@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Image;
 
@@ -9,11 +9,6 @@ const TIDE: &[u8] = include_bytes!("../cases/tide.jpg");
 fn decode(bytes: &[u8], options: Value) -> Result<Decoded, Failure> {
     let document = testkit::document("image/x", bytes).url("https://example.com/d/a.b?c");
     document.decode::<Image>(options)
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

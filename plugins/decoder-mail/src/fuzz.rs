@@ -10,17 +10,8 @@ fn mail() {
     trawl_fuzz::fuzz!("mail", |body| {
         let document = testkit::document("application/octet-stream", body);
         for options in [json!({}), json!({"inner": "ships.csv"})] {
-            let decoded = document.decode::<Mail>(options.clone());
-            assert_eq!(decoded, document.decode::<Mail>(options), "twice");
-            match decoded {
-                Ok(decoded) => {
-                    assert!(decoded.html.ends_with("</body></html>"));
-                    let page = testkit::page(&decoded.html);
-                    let page = page.document();
-                    let scripts = page.select("script, style").expect("a selector");
-                    assert_eq!(scripts.count(), 0);
-                }
-                Err(failure) => assert!(!failure.to_string().is_empty()),
+            if let Some(decoded) = document.decode_any::<Mail>(&options) {
+                assert_eq!(testkit::page(&decoded.html).count("script, style"), 0);
             }
         }
     });

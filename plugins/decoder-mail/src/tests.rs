@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Mail;
 
@@ -9,11 +9,6 @@ const BOX: &[u8] = include_bytes!("../cases/box.mbox");
 
 fn decode(bytes: &[u8], options: Value) -> Result<Decoded, Failure> {
     testkit::document("message/rfc822", bytes).decode::<Mail>(options)
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl Sheet {
                         _ => html,
                     };
                 }
-                self.write_row(html, *row, values, &columns, is_header);
+                self.write_row(html, (*row, values), &columns, is_header);
             }
             html.close().close();
         }
@@ -112,8 +112,7 @@ impl Sheet {
     fn write_row(
         &self,
         html: &mut Html,
-        row: u32,
-        values: &BTreeMap<u32, Value>,
+        (row, values): (u32, &BTreeMap<u32, Value>),
         columns: &[u32],
         is_header: bool,
     ) {

@@ -1,7 +1,6 @@
 //! Fuzzing of Office files and books.
 
 use serde_json::json;
-use trawl_sdk::decoder::Failure;
 use trawl_sdk::testkit;
 
 use crate::Office;
@@ -21,17 +20,8 @@ fn office() {
 
 fn check(body: &[u8]) {
     let document = testkit::document("application/octet-stream", body);
-    let decoded = document.decode::<Office>(json!({}));
-    assert_eq!(decoded, document.decode::<Office>(json!({})), "twice");
-    match decoded {
-        Ok(decoded) => {
-            assert!(decoded.html.ends_with("</body></html>"));
-            let page = testkit::page(&decoded.html);
-            let page = page.document();
-            let outside = page.select("html > :not(head, body)").expect("a selector");
-            assert_eq!(outside.count(), 0);
-        }
-        Err(Failure::InvalidOptions(reason)) => panic!("{reason}"),
-        Err(failure) => assert!(!failure.to_string().is_empty()),
+    if let Some(decoded) = document.decode_any::<Office>(&json!({})) {
+        let n_outside = testkit::page(&decoded.html).count("html > :not(head, body)");
+        assert_eq!(n_outside, 0);
     }
 }

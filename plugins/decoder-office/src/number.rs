@@ -1,5 +1,7 @@
 //! Numbers of spreadsheets as their formats show them: dates, percentages, decimals.
 
+use trawl_sdk::calendar::civil;
+
 /// What a number format makes of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NumberFormat {
@@ -153,20 +155,8 @@ fn with_thousands(text: &str) -> String {
 
 /// The date of a day of a spreadsheet in ISO 8601. Day 60 is 29 February 1900, which never was.
 fn date_of(day: i64) -> String {
-    let days = if day < 60 { day + 1 } else { day } - 25_569 + 719_468;
-    // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let days = if day < 60 { day + 1 } else { day } - 25_569;
+    let (year, month, date) = civil(days);
     format!("{year:04}-{month:02}-{date:02}")
 }
 

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Office;
 
@@ -49,11 +49,6 @@ fn packed(parts: &[(&str, &[u8], u16, usize)]) -> Vec<u8> {
 
 fn decode(bytes: &[u8]) -> Result<Decoded, Failure> {
     testkit::document("application/zip", bytes).decode::<Office>(json!({}))
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 const CORE: &str = "<cp:coreProperties><dc:title>Ships &amp; sea</dc:title><dc:creator>Ann;Bert</dc:creator>\

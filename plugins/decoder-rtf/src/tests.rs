@@ -1,16 +1,11 @@
 use serde_json::{Value, json};
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Rtf;
 
 fn decode(text: &str) -> Result<Decoded, Failure> {
     testkit::document("application/rtf", text).decode::<Rtf>(json!({}))
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

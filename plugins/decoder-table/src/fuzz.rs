@@ -10,14 +10,13 @@ fn table() {
     trawl_fuzz::fuzz!("table", |body| {
         for media_type in ["text/csv", "text/tab-separated-values"] {
             let document = testkit::document(media_type, body);
-            let decoded = document.decode::<Tables>(json!({}));
-            assert_eq!(decoded, document.decode::<Tables>(json!({})), "twice");
-            let Ok(decoded) = decoded else { continue };
+            let Some(decoded) = document.decode_any::<Tables>(&json!({})) else {
+                continue;
+            };
             let page = testkit::page(&decoded.html);
-            let page = page.document();
-            let rows = page.select("tbody > tr").expect("a selector").count();
-            assert_eq!(decoded.metadata["row_count"], rows, "{media_type}");
-            assert_eq!(page.select("body > *").expect("a selector").count(), 1);
+            let n_rows = page.count("tbody > tr");
+            assert_eq!(decoded.metadata["row_count"], n_rows, "{media_type}");
+            assert_eq!(page.count("body > *"), 1);
         }
     });
 }

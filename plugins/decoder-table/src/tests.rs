@@ -1,17 +1,12 @@
 use serde_json::json;
 use trawl_sdk::decoder::{Decoded, Failure};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, body};
 
 use crate::Tables;
 
 fn decode(media_type: &str, text: &str) -> Result<Decoded, Failure> {
     let document = testkit::document(media_type, text).url("https://example.com/ships.csv?x");
     document.decode::<Tables>(json!({}))
-}
-
-fn body(decoded: &Decoded) -> &str {
-    let (_, body) = decoded.html.split_once("<body>").expect("a body");
-    body.strip_suffix("</body></html>").expect("its end")
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Expressions that yield data: literals, `JSON.parse("…")`, and their wrappers.
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
+use percent_encoding::percent_decode_str;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use trawl_embedded::{Budget, Names, Prefix, is_word_byte};
+use trawl_embedded::{Budget, Names, Prefix, after_group, is_word_byte};
 
-use crate::brackets::after_group;
 use crate::nuxt;
 
 /// Maximum number of nested wrappers around a value.
@@ -12,6 +15,10 @@ const WRAPPERS_MAX: usize = 8;
 
 /// Up to one in this many parts of a value may be code; with more it is a program.
 const CODE_SHARE: usize = 3;
+
+/// Base64 as browsers read it: the bits after the last byte may have any value.
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// Result of reading an expression.
 pub(crate) struct Found {
@@ -199,44 +206,12 @@ pub(crate) fn some_data(value: Value) -> Option<Value> {
 }
 
 fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).filter(|_| byte == b'%');
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                decoded.push(code);
-                at += 3;
-            }
-            None => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Decodes base64; `None` if it is invalid.
+/// Decodes base64 in either alphabet; `None` if it is invalid.
 fn base64_text(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut n_bits) = (0_u32, 0);
-    for byte in text.bytes().take_while(|&byte| byte != b'=') {
-        let sextet = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(sextet);
-        n_bits += 6;
-        if n_bits >= 8 {
-            n_bits -= 8;
-            bytes.push((bits >> n_bits & 0xff) as u8);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let text = text.split('=').next()?;
+    let text = text.replace('-', "+").replace('_', "/");
+    String::from_utf8(LENIENT.decode(text).ok()?).ok()
 }

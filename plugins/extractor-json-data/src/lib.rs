@@ -1,7 +1,6 @@
 //! The `json_data` extractor: structured data and application state embedded in a page.
 
 mod assignment;
-mod brackets;
 mod call;
 mod capped;
 mod flat;

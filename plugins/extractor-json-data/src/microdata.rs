@@ -15,16 +15,9 @@ pub(crate) fn items(document: &Document<'_>) -> Vec<Value> {
         path: Vec::new(),
     };
     let mut items = Vec::new();
-    let mut nodes = document.descendants();
-    while let Some(node) = nodes.next() {
-        match node.kind() {
-            Kind::TemplateContents => nodes.skip_inside(node),
-            Kind::Element(element)
-                if is_item(element) && !element.has_attr("itemprop") && reader.work.item() =>
-            {
-                items.push(reader.item(element));
-            }
-            _ => {}
+    for element in document.live_elements() {
+        if is_item(element) && !element.has_attr("itemprop") && reader.work.item() {
+            items.push(reader.item(element));
         }
     }
     items
@@ -135,16 +128,9 @@ impl<'a> Reader<'a> {
     fn by_id(&mut self, root: Element<'a>, id: &str) -> Option<Element<'a>> {
         let by_id = self.by_id.get_or_insert_with(|| {
             let mut by_id = HashMap::new();
-            let mut nodes = root.document().descendants();
-            while let Some(node) = nodes.next() {
-                match node.kind() {
-                    Kind::TemplateContents => nodes.skip_inside(node),
-                    Kind::Element(element) => {
-                        if let Some(id) = element.id() {
-                            by_id.entry(id).or_insert(element);
-                        }
-                    }
-                    _ => {}
+            for element in root.document().live_elements() {
+                if let Some(id) = element.id() {
+                    by_id.entry(id).or_insert(element);
                 }
             }
             by_id

@@ -4,9 +4,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use trawl_embedded::{Budget, after_token, is_word_byte};
-
-use crate::brackets::after_group;
+use trawl_embedded::{Budget, after_group, after_token, is_word_byte};
 
 /// Maximum number of parameters.
 const PARAMETERS_MAX: usize = 20_000;

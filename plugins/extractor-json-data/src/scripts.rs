@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use trawl_embedded::Budget;
-use trawl_sdk::{Document, Element, Kind, Tag};
+use trawl_sdk::{Document, Element, Tag};
 
 use crate::assignment::{self, Event};
 use crate::call::{self, some_data};
@@ -30,16 +30,11 @@ const CODE_TYPES: [&str; 6] = [
 /// Reads all scripts, JSON first, so that code cannot exhaust the budget before it.
 pub(crate) fn read(document: &Document<'_>, sources: &mut Sources, budget: &mut Budget) {
     let mut code = Vec::new();
-    let mut nodes = document.descendants();
-    while let Some(node) = nodes.next() {
-        match node.kind() {
-            Kind::TemplateContents => nodes.skip_inside(node),
-            Kind::Element(element) if element.tag() == Tag::Script => {
-                let is_data = read_data(element, sources, budget);
-                code.extend((!is_data).then_some(element));
-            }
-            Kind::Element(element) => read_inertia(element, sources, budget),
-            _ => {}
+    for element in document.live_elements() {
+        if element.tag() != Tag::Script {
+            read_inertia(element, sources, budget);
+        } else if !read_data(element, sources, budget) {
+            code.push(element);
         }
     }
     let mut streams = Streams::default();

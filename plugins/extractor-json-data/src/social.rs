@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use trawl_sdk::{Document, Element, Kind, Tag};
+use trawl_sdk::{Document, Element, Tag};
 
 /// Prefixes of Open Graph properties and related vocabularies.
 const OPEN_GRAPH_PREFIXES: [&str; 12] = [
@@ -35,15 +35,9 @@ type Object = Map<String, Value>;
 pub(crate) fn read(document: &Document<'_>) -> (Object, Object) {
     let mut open_graph = OpenGraph::default();
     let mut twitter = Object::new();
-    let mut nodes = document.descendants();
-    while let Some(node) = nodes.next() {
-        match node.kind() {
-            Kind::TemplateContents => nodes.skip_inside(node),
-            Kind::Element(meta) if meta.tag() == Tag::Meta => {
-                read_meta(meta, &mut open_graph, &mut twitter);
-            }
-            _ => {}
-        }
+    let elements = document.live_elements();
+    for meta in elements.filter(|element| element.tag() == Tag::Meta) {
+        read_meta(meta, &mut open_graph, &mut twitter);
     }
     (open_graph.finish(), twitter)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source};
+use trawl_sdk::{Document, Extractor, Failure, Info, Source};
 
 /// Lists the absolute `http` and `https` URLs of `<a href>` (of SVG, too) and `<area href>` in page
 /// order, without duplicates.
@@ -30,16 +30,7 @@ impl Extractor for Links {
         let mut links = Vec::new();
         let mut seen_hrefs = HashSet::new();
         let mut seen = HashSet::new();
-        let mut nodes = document.descendants();
-        while let Some(node) = nodes.next() {
-            let element = match node.kind() {
-                Kind::Element(element) => element,
-                Kind::TemplateContents => {
-                    nodes.skip_inside(node);
-                    continue;
-                }
-                _ => continue,
-            };
+        for element in document.live_elements() {
             // Most duplicates have the same spelling and need no parsing.
             if let Some(href) = element.link()
                 && seen_hrefs.insert(href)

@@ -129,6 +129,8 @@ fn is_attribute_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use trawl_sdk::testkit::Random;
+
     use super::{FieldSelector, is_xpath, split_attribute};
 
     #[test]
@@ -198,51 +200,14 @@ mod tests {
 
     #[test]
     fn any_text_can_be_parsed_or_refused() {
-        const PIECES: [&str; 32] = [
-            "a",
-            "h1",
-            ".x",
-            "#y",
-            "*",
-            " ",
-            ">",
-            "~",
-            "+",
-            ",",
-            "[",
-            "]",
-            "(",
-            ")",
-            ":not(",
-            ":has(",
-            ":nth-child(2n of p)",
-            "=",
-            "\"",
-            "'",
-            "@",
-            "@href",
-            "\\",
-            "//",
-            "/",
-            "::",
-            "count(",
-            "é",
-            "😀",
-            "\u{0}",
-            "|",
-            "./",
-        ];
-        let mut state = 1_u32;
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as usize % below
-        };
+        let pieces = "a¦h1¦.x¦#y¦*¦ ¦>¦~¦+¦,¦[¦]¦(¦)¦:not(¦:has(¦:nth-child(2n of p)¦=¦\"¦'¦@¦@href¦\\¦\
+            //¦/¦::¦count(¦é¦😀¦\u{0}¦|¦./";
+        let pieces: Vec<&str> = pieces.split('¦').collect();
+        let mut random = Random::new(1);
         let mut n_valid = 0;
         for _ in 0..50_000 {
-            let n_pieces = random(8);
-            let text: String = (0..n_pieces)
-                .map(|_| PIECES[random(PIECES.len())])
-                .collect();
+            let n_pieces = random.below(8);
+            let text = random.text(&pieces, n_pieces);
             n_valid += usize::from(FieldSelector::parse(&text).is_ok());
         }
         assert!(n_valid > 1_000, "only {n_valid} were selectors");

@@ -246,11 +246,8 @@ fn failure(response: &Value, reply: &Reply<'_>) -> Failure {
     let error = &result["error"];
     let code = code(response, reply);
     let words = error["message"].as_str().or(response["message"].as_str());
-    let class = class(
-        reply.status,
-        code.unwrap_or_default(),
-        words.unwrap_or_default(),
-    );
+    let (known, said) = (code.unwrap_or_default(), words.unwrap_or_default());
+    let class = class(reply.status, known, said);
     let retryable = error["retryable"].as_bool().or_else(|| {
         let retryable = reply.header("x-scrapfly-reject-retryable")?;
         retryable.to_lowercase().parse().ok()

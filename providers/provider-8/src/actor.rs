@@ -12,36 +12,16 @@ const PAGE_FUNCTION: &str = include_str!("page_function.js");
 const ACTIONS: &str = "/* actions */";
 /// Maximum page load timeout in seconds.
 const LOAD_SECONDS_MAX: u32 = 60;
-/// Media types accepted in addition to HTML and JSON; the actor skips any other type.
-const MEDIA_TYPES: [&str; 24] = [
-    "*/*",
-    "application/atom+xml",
-    "application/gzip",
-    "application/javascript",
-    "application/ld+json",
-    "application/octet-stream",
-    "application/pdf",
-    "application/rss+xml",
-    "application/xml",
-    "application/zip",
-    "audio/mpeg",
-    "font/woff2",
-    "image/avif",
-    "image/gif",
-    "image/jpeg",
-    "image/png",
-    "image/svg+xml",
-    "image/webp",
-    "text/css",
-    "text/csv",
-    "text/javascript",
-    "text/plain",
-    "text/xml",
-    "video/mp4",
-];
+/// What is the same in every input. The actor without a browser skips other media types than HTML,
+/// JSON and those listed.
+const CHEERIO: &str = include_str!("cheerio.json");
+/// The same for the browser's actor, which by default waits for network idle and scrolls.
+const PLAYWRIGHT: &str = include_str!("playwright.json");
 
-/// Input of a run with this timeout in seconds; members that are null are left out.
+/// Input of a run with this timeout in seconds.
 pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
+    let fixed = if task.javascript { PLAYWRIGHT } else { CHEERIO };
+    let mut input: Value = serde_json::from_str(fixed).expect("the file is JSON");
     let mut target = json!({
         "url": task.url,
         "method": task.method,
@@ -50,55 +30,36 @@ pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
     if let Some(text) = task.body_text()? {
         target["payload"] = text.into();
     }
-    let mut proxy = json!({"useApifyProxy": true});
+    input["startUrls"] = json!([target]);
     if task.is_residential() {
-        proxy["apifyProxyGroups"] = json!(["RESIDENTIAL"]);
+        input["proxyConfiguration"]["apifyProxyGroups"] = json!(["RESIDENTIAL"]);
     }
     if let Some(country) = &task.country {
-        proxy["apifyProxyCountry"] = country.as_str().into();
+        input["proxyConfiguration"]["apifyProxyCountry"] = country.as_str().into();
     }
-    let host = task.host();
-    let cookie = |name: &str, value: &str| {
-        let domain = &host;
-        json!({"name": name, "value": value, "domain": domain, "path": "/"})
-    };
-    Ok(json!({
-        "startUrls": [target],
-        "keepUrlFragments": true,
-        "pageFunction": page_function(task),
-        "maxPagesPerCrawl": 1,
-        "maxConcurrency": 1,
-        "maxRequestRetries": 0,
-        "proxyConfiguration": proxy,
-        "initialCookies": task.cookie_list(cookie).unwrap_or_else(|| json!([])),
-        "pageLoadTimeoutSecs": seconds.min(LOAD_SECONDS_MAX),
-        "pageFunctionTimeoutSecs": seconds,
-        "additionalMimeTypes": (!task.javascript).then_some(MEDIA_TYPES),
-        // By default the browser's actor waits for network idle and scrolls.
-        "waitUntil": task.javascript.then_some("load"),
-        "maxScrollHeightPixels": task.javascript.then_some(0),
-    }))
+    let domain = task.host();
+    let cookie = |name: &str, value: &str| json!({"name": name, "value": value, "domain": domain, "path": "/"});
+    if let Some(cookies) = task.cookie_list(cookie) {
+        input["initialCookies"] = cookies;
+    }
+    input["pageFunction"] = page_function(task).into();
+    input["pageLoadTimeoutSecs"] = seconds.min(LOAD_SECONDS_MAX).into();
+    input["pageFunctionTimeoutSecs"] = seconds.into();
+    Ok(input)
 }
 
 /// The page function, with the request's browser actions before it returns the page. A wait that
 /// times out or a script that throws does not fail the page.
 pub(crate) fn page_function(task: &Task) -> String {
-    let mut actions = Vec::new();
-    if let Some(wait) = &task.wait_for {
+    let wait = task.wait_for.as_ref().map(|wait| {
         let (selector, timeout) = (literal(&wait.selector), wait.time_ms);
-        let wait =
-            format!("waitForSelector({selector}, {{ timeout: {timeout} }}).catch(() => null)");
-        actions.push(wait);
-    }
-    if let Some(ms) = task.wait_ms {
-        actions.push(format!("waitForTimeout({ms})"));
-    }
-    if let Some(script) = &task.script {
-        actions.push(format!("evaluate({}).catch(() => null)", literal(script)));
-    }
-    let actions = actions
-        .iter()
-        .map(|action| format!("await context.page.{action};"));
+        format!("waitForSelector({selector}, {{ timeout: {timeout} }}).catch(() => null)")
+    });
+    let pause = task.wait_ms.map(|ms| format!("waitForTimeout({ms})"));
+    let script = task.script.as_ref();
+    let script = script.map(|script| format!("evaluate({}).catch(() => null)", literal(script)));
+    let actions = [wait, pause, script].into_iter().flatten();
+    let actions = actions.map(|action| format!("await context.page.{action};"));
     let actions = actions.collect::<Vec<_>>().join("\n  ");
     PAGE_FUNCTION.replacen(ACTIONS, &actions, 1)
 }

@@ -106,12 +106,12 @@ impl Provider for Apify {
             .query_some("memory", settings.memory_mb)
             .query_some("maxTotalChargeUsd", settings.max_charge_usd)
             .query("waitForFinish", wait_seconds(task, 0));
-        Ok(request.json_some(actor::input(task, seconds)?).send())
+        Ok(request.json(&actor::input(task, seconds)?).send())
     }
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if memo.is_empty() {
-            return after_poll(task, &Memo::default(), reply);
+            return after_run(task, &Memo::default(), reply);
         }
         let broken = |_| Failure::new(Class::ProviderError, "the memo is invalid");
         let memo: Memo = serde_json::from_slice(memo).map_err(broken)?;
@@ -121,8 +121,7 @@ impl Provider for Apify {
             return Ok(again(task, memo, reply));
         }
         let step = match &memo.phase {
-            Phase::Running => after_poll(task, &memo, reply),
-            Phase::Priced => after_end(task, &memo, reply),
+            Phase::Running | Phase::Priced => after_run(task, &memo, reply),
             Phase::Ended { usd, .. } => {
                 let cost = Cost::reported_or_unknown(USD, usd.as_deref());
                 let page = match reply.status {
@@ -221,23 +220,19 @@ struct Run {
     usage_total_usd: Option<Number>,
 }
 
-fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
+/// The step after a response with the state of the run.
+fn after_run(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failure> {
     #[derive(Deserialize)]
     struct Envelope {
         data: Run,
     }
-    match reply.status {
-        200 | 201 => Ok(reply.json::<Envelope>()?.data),
-        _ => Err(vendor_failure(reply)),
+    if !matches!(reply.status, 200 | 201) {
+        return Err(vendor_failure(reply));
     }
-}
-
-/// The step after a response with the state of the run.
-fn after_poll(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failure> {
-    let run = read_run(reply)?;
+    let run = reply.json::<Envelope>()?.data;
+    let usd = run.usage_total_usd.as_ref().map(Number::to_string);
     let failed = |class| {
         let message = format!("the run finished with the status `{}`", run.status);
-        let usd = run.usage_total_usd.as_ref().map(Number::to_string);
         let failure = Failure::new(class, message).code(&run.status);
         let failure = failure.request_id(Some(&run.id));
         Err(failure.cost(Cost::reported_or_unknown(USD, usd.as_deref())))
@@ -245,6 +240,10 @@ fn after_poll(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failu
     let phase = match run.status.as_str() {
         "TIMED-OUT" => return failed(Class::ProviderTimeout),
         "FAILED" | "ABORTED" => return failed(Class::ProviderError),
+        "SUCCEEDED" if matches!(memo.phase, Phase::Priced) => Phase::Ended {
+            dataset: run.default_dataset_id,
+            usd,
+        },
         "SUCCEEDED" => Phase::Priced,
         _ => Phase::Running,
     };
@@ -253,20 +252,6 @@ fn after_poll(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failu
         phase,
         spent_ms: memo.spent_ms.saturating_add(reply.elapsed_ms),
         n_misses: memo.n_misses,
-    };
-    Ok(next(task, &memo))
-}
-
-/// The step after a response with the cost of the finished run.
-fn after_end(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failure> {
-    let run = read_run(reply)?;
-    let memo = Memo {
-        run: memo.run.clone(),
-        phase: Phase::Ended {
-            dataset: run.default_dataset_id,
-            usd: run.usage_total_usd.as_ref().map(Number::to_string),
-        },
-        ..*memo
     };
     Ok(next(task, &memo))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::Random;
 use crate::{Chunker, Failure, Span, options};
 
 /// Runs a chunker, checks its spans as the host does, and returns the pieces of the text.
@@ -116,8 +117,8 @@ const PARTS: [&str; 50] = [
 /// Length of the texts that repeat one fragment, in bytes.
 const LONG_BYTES: usize = 64 << 10;
 /// Number of mixed texts, and the maximum number of fragments in each.
-const MIXED_TEXTS: u64 = 2_000;
-const MIXED_PARTS: u64 = 40;
+const MIXED_TEXTS: usize = 2_000;
+const MIXED_PARTS: usize = 40;
 
 /// Checks that the pieces of any text add up to it, with long repetitive texts and with random
 /// mixtures. For chunkers with the option `value`.
@@ -131,19 +132,10 @@ pub fn check_any_text<C: Chunker>() {
             pieces::<C>(&text, value);
         }
     }
-    // A pseudo-random number generator (xorshift64) with a fixed seed.
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut below = |end: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 16) % end
-    };
+    let mut random = Random::new(1);
     for _ in 0..MIXED_TEXTS {
-        let n_parts = below(MIXED_PARTS);
-        let text: String = (0..n_parts)
-            .map(|_| PARTS[below(PARTS.len() as u64) as usize])
-            .collect();
-        pieces::<C>(&text, 1 + below(30) as u32);
+        let n_parts = random.below(MIXED_PARTS);
+        let text = random.text(&PARTS, n_parts);
+        pieces::<C>(&text, 1 + random.below(30) as u32);
     }
 }

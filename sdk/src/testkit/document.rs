@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Page, page};
 use crate::decoder::{Decoded, Decoder, Failure, File, PageRange};
@@ -25,6 +25,15 @@ pub fn document(media_type: &str, body: impl AsRef<[u8]>) -> Document {
         url: "https://example.com/file".to_owned(),
         pages: Vec::new(),
     }
+}
+
+/// What the body of a decoded document contains.
+///
+/// # Panics
+/// If the HTML has no body, or does not end with it.
+pub fn body(decoded: &Decoded) -> &str {
+    let (_, body) = decoded.html.split_once("<body>").expect("a body");
+    body.strip_suffix("</body></html>").expect("its end")
 }
 
 impl Document {
@@ -65,6 +74,28 @@ impl Document {
             file.body = Cow::Borrowed(&self.body);
         }
         D::decode(&file, options)
+    }
+
+    /// Decodes a document of any bytes, and checks what holds for all of them: the same result
+    /// twice, a whole document or a reason, and no complaint about options that are not there.
+    /// `None` if the decoder fails.
+    ///
+    /// # Panics
+    /// If any of this does not hold.
+    pub fn decode_any<D: Decoder>(&self, options: &Value) -> Option<Decoded> {
+        let decoded = self.decode::<D>(options.clone());
+        assert_eq!(decoded, self.decode::<D>(options.clone()), "twice");
+        match decoded {
+            Ok(decoded) => {
+                assert!(decoded.html.ends_with("</body></html>"));
+                Some(decoded)
+            }
+            Err(Failure::InvalidOptions(reason)) if *options == json!({}) => panic!("{reason}"),
+            Err(failure) => {
+                assert!(!failure.to_string().is_empty());
+                None
+            }
+        }
     }
 
     /// The page that the other plugins see of this document.

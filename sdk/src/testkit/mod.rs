@@ -21,6 +21,7 @@ mod chunker;
 mod conversation;
 mod document;
 mod layout;
+mod random;
 mod recordings;
 mod tree;
 mod variants;
@@ -34,8 +35,9 @@ use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, 
 pub use analysis::{Analysis, MODEL, finding, join, join_with};
 pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
-pub use document::{Document as SampleDocument, document};
+pub use document::{Document as SampleDocument, body, document};
 use layout::Layout;
+pub use random::Random;
 pub use recordings::{check_cases, check_searches};
 pub use variants::SourceVariant;
 
@@ -149,6 +151,18 @@ impl Page {
         let options = options::read(&options.to_string())?;
         let answer = E::extract(&self.document(), self.source(&E::info()), options)?;
         serde_json::to_value(answer).map_err(|error| Failure::Failed(error.to_string()))
+    }
+
+    /// Number of elements that match a selector.
+    ///
+    /// # Panics
+    /// If the selector does not parse.
+    pub fn count(&self, css: &str) -> usize {
+        let document = self.document();
+        document
+            .select(css)
+            .expect("a selector that parses")
+            .count()
     }
 
     fn changed(mut self) -> Self {

@@ -8,7 +8,7 @@ use url::Url;
 use super::arrays::{Arrays, previous_siblings};
 use super::base::Base;
 use super::names::Names;
-use super::{Descendants, Element, Kind, Node, Select, Selector, SelectorError, Tag, shown};
+use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag, shown};
 
 /// Subtypes of `application` that are text.
 const TEXTUAL: [&str; 8] = [
@@ -138,6 +138,11 @@ impl<'a> Document<'a> {
         self.root().descendants()
     }
 
+    /// All elements of the page in document order, without the contents of `<template>` elements.
+    pub fn live_elements(&self) -> impl Iterator<Item = Element<'_>> {
+        self.descendants().live_elements()
+    }
+
     /// All elements of the page in document order.
     pub fn elements(&self) -> impl Iterator<Item = Element<'_>> {
         self.descendants().filter_map(Node::as_element)
@@ -237,16 +242,8 @@ impl<'a> Document<'a> {
     /// The elements that mark the start of the main content, in page order.
     pub(super) fn main_starts(&self) -> &[u32] {
         self.main_starts.get_or_init(|| {
-            let mut starts = Vec::new();
-            let mut inside = self.descendants();
-            while let Some(node) = inside.next() {
-                match node.kind() {
-                    Kind::TemplateContents => inside.skip_inside(node),
-                    Kind::Element(element) if is_main_start(element) => starts.push(node.index),
-                    _ => {}
-                }
-            }
-            starts.into_boxed_slice()
+            let elements = self.live_elements().filter(|it| is_main_start(*it));
+            elements.map(|element| element.node().index).collect()
         })
     }
 

@@ -72,6 +72,20 @@ impl<'a> Descendants<'a> {
     pub fn skip_inside(&mut self, node: Node<'a>) {
         self.next = self.next.max(node.end());
     }
+
+    /// The elements among these nodes, without the contents of `<template>` elements.
+    pub fn live_elements(mut self) -> impl Iterator<Item = Element<'a>> {
+        std::iter::from_fn(move || {
+            while let Some(node) = self.next() {
+                match node.raw_kind() {
+                    kind::ELEMENT => return node.as_element(),
+                    kind::TEMPLATE_CONTENTS => self.skip_inside(node),
+                    _ => {}
+                }
+            }
+            None
+        })
+    }
 }
 
 impl<'a> Iterator for Descendants<'a> {

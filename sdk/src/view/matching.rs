@@ -297,11 +297,3 @@ impl selectors::Element for Matched<'_> {
 fn is_link(element: Element<'_>) -> bool {
     element.link().is_some()
 }
-
-impl<'a> Node<'a> {
-    /// Whether this node is, or is inside, the contents of a `<template>`.
-    pub fn is_in_template(self) -> bool {
-        std::iter::successors(Some(self), |node| node.parent())
-            .any(|node| node.kind() == super::Kind::TemplateContents)
-    }
-}

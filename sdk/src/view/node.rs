@@ -99,11 +99,6 @@ impl<'a> Node<'a> {
         (self.raw_kind() == kind::TEXT).then(|| self.raw_text())
     }
 
-    /// Text of a comment; `None` for other nodes.
-    pub fn as_comment(self) -> Option<&'a str> {
-        (self.raw_kind() == kind::COMMENT).then(|| self.raw_text())
-    }
-
     /// Parent of this node; `None` for the document.
     pub fn parent(self) -> Option<Node<'a>> {
         (self.index != 0).then(|| Self::new(self.document, self.document.arrays.parent(self.index)))
@@ -127,11 +122,6 @@ impl<'a> Node<'a> {
     /// Child elements of this node, in order.
     pub fn child_elements(self) -> ChildElements<'a> {
         ChildElements::new(self)
-    }
-
-    /// The first child.
-    pub fn first_child(self) -> Option<Node<'a>> {
-        self.children().next()
     }
 
     /// All descendants of this node in document order, without the node itself.

@@ -127,7 +127,7 @@ impl Matcher<'_> {
         let atom_end = self.atom_end(from, to);
         let (least, most, next) = self.quantifier(atom_end, to);
         let mut rest = |at: usize, groups: &mut Groups| self.sequence((next, to), at, groups, then);
-        self.repeat((from, atom_end), (least, most), at, groups, &mut rest)
+        self.repeat(((from, atom_end), (least, most)), at, groups, &mut rest)
     }
 
     /// The bounds of the quantifier after an atom, and its end.
@@ -151,8 +151,7 @@ impl Matcher<'_> {
 
     fn repeat(
         &self,
-        atom: (usize, usize),
-        (least, most): (usize, usize),
+        (atom, (least, most)): ((usize, usize), (usize, usize)),
         at: usize,
         groups: &mut Groups,
         then: Then<'_>,
@@ -162,7 +161,7 @@ impl Matcher<'_> {
             let bounds = (least.saturating_sub(1), most - 1);
             // `$` consumes nothing, so it cannot repeat.
             let mut again = |next: usize, groups: &mut Groups| {
-                (next > at || most == 1) && self.repeat(atom, bounds, next, groups, then)
+                (next > at || most == 1) && self.repeat((atom, bounds), next, groups, then)
             };
             if self.atom(atom, at, groups, &mut again) {
                 return true;
@@ -182,7 +181,7 @@ impl Matcher<'_> {
         let is_digit =
             |wanted: &dyn Fn(u8) -> bool| self.text.get(at).is_some_and(|&byte| wanted(byte));
         let matches = match self.pattern[from] {
-            b'(' => return self.group(from, to, at, groups, then),
+            b'(' => return self.group((from, to), at, groups, then),
             b'$' => return at == self.text.len() && then(at, groups),
             b'\\' => is_digit(&|byte| byte.is_ascii_digit()),
             b'[' => is_digit(&|byte| in_class(&self.pattern[from + 1..to - 1], byte)),
@@ -193,8 +192,7 @@ impl Matcher<'_> {
 
     fn group(
         &self,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
         at: usize,
         groups: &mut Groups,
         then: Then<'_>,

@@ -1,12 +1,14 @@
 //! Small pages and the expected results.
 
+use analyst_base::OnePage;
 use serde_json::{Value, json};
 use trawl_sdk::analyst::Model;
 use trawl_sdk::testkit::{self, Page, finding};
 
-use crate::FilterLinks;
 use crate::criteria::Criteria;
 use crate::names::ContentType;
+
+type FilterLinks = OnePage<crate::FilterLinks>;
 
 fn page(html: &str) -> Page {
     testkit::page(html).url("https://site.example/here")

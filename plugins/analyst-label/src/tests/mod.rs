@@ -1,10 +1,11 @@
 //! Small pages and the expected results.
 
+use analyst_base::OnePage;
 use serde_json::{Value, json};
 use trawl_sdk::analyst::Model;
 use trawl_sdk::testkit::{self, finding};
 
-use crate::Label;
+type Label = OnePage<crate::Label>;
 
 fn analyse(html: &str, options: Value) -> Value {
     testkit::page(html)

@@ -3,7 +3,7 @@
 
 use extractor_json_data::JsonData;
 use serde_json::{Value, json};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, Random};
 
 fn json_data(html: &str) -> Value {
     let page = testkit::page(html);
@@ -22,59 +22,15 @@ fn marked(rest: &str) -> Value {
     found
 }
 
-/// Deterministic pseudo-random numbers.
-struct Random(u32);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (self.0 >> 8) as usize % n
-    }
-}
-
 #[test]
 fn repeated_code_is_scanned_to_its_end() {
     const BYTES: usize = 1 << 20;
-    for piece in [
-        "{",
-        "(",
-        "[",
-        "a=",
-        "a={",
-        "a=(",
-        "a=[",
-        "a=(function(){",
-        "a=(function(a){return {",
-        "(function(a){return{a:a}}(",
-        "x=(a=>",
-        "window.a=JSON.parse(\"",
-        "a=JSON.parse(",
-        "a=\"{",
-        "'",
-        "/[",
-        "a=/",
-        "`",
-        "window['",
-        "a||",
-        "a=a||",
-        "a={b:function(){",
-        "self.__next_f.push([1,\"",
-        "__next_f.push(",
-        "enqueue(\"",
-        "streamController.enqueue(",
-        "kit.start(",
-        "kit.start({",
-        "return ",
-        "\u{e9}=",
-        "a.",
-        "a={a:a,",
-        "window.a={x:function(){",
-        "var a={a:1};",
-        "=({",
-        "a=((((((((((",
-        "a=atob(",
-        "a='%7B",
-    ] {
+    let pieces = "{¦(¦[¦a=¦a={¦a=(¦a=[¦a=(function(){¦a=(function(a){return {¦(function(a){return{a:a}}(¦\
+        x=(a=>¦window.a=JSON.parse(\"¦a=JSON.parse(¦a=\"{¦'¦/[¦a=/¦`¦window['¦a||¦a=a||¦\
+        a={b:function(){¦self.__next_f.push([1,\"¦__next_f.push(¦enqueue(\"¦\
+        streamController.enqueue(¦kit.start(¦kit.start({¦return ¦\u{e9}=¦a.¦a={a:a,¦\
+        window.a={x:function(){¦var a={a:1};¦=({¦a=((((((((((¦a=atob(¦a='%7B";
+    for piece in pieces.split('¦') {
         marked(&format!(
             "<script>{}</script>",
             piece.repeat(BYTES / piece.len())
@@ -208,15 +164,8 @@ fn mutated_pages_lose_nothing_that_came_before() {
         "{", "}", "[", "]", "(", ")", "\"", "'", "\\", "/", "*/", "é", "=", ",", ":", "<", ">",
         "%", "`", "\u{2028}", "T", "_9", "-1", "return",
     ];
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for _ in 0..3_000 {
-        let mut page: Vec<char> = PAGE.chars().collect();
-        for _ in 0..=random.below(8) {
-            let at = random.below(page.len());
-            let piece = PIECES[random.below(PIECES.len())].chars();
-            let end = (at + random.below(6)).min(page.len());
-            page.splice(at..end, piece);
-        }
-        marked(&page.into_iter().collect::<String>());
+        marked(&random.mutated(PAGE, &PIECES, 8));
     }
 }

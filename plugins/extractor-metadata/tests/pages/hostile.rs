@@ -3,7 +3,7 @@
 
 use extractor_metadata::PageMetadata;
 use serde_json::{Value, json};
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, Random};
 
 fn metadata(html: &str) -> Value {
     let page = testkit::page(html);
@@ -97,19 +97,8 @@ fn mutated_pages_lose_nothing_that_came_before() {
         "é", "月", "：", " ", "-", "|", "<", ">", "\"", "1", "99", "T", "+", ":", ".", "By", "&",
         "\u{a0}", "İ", "ß",
     ];
-    let mut state = 5_u32;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
+    let mut random = Random::new(5);
     for _ in 0..5_000 {
-        let mut page: Vec<char> = PAGE.chars().collect();
-        for _ in 0..=random(10) {
-            let at = random(page.len());
-            let end = (at + random(5)).min(page.len());
-            let piece = PIECES[random(PIECES.len())].chars();
-            page.splice(at..end, piece);
-        }
-        marked(&page.into_iter().collect::<String>());
+        marked(&random.mutated(PAGE, &PIECES, 10));
     }
 }

@@ -2,7 +2,7 @@
 
 /// Size of the default [`Budget`] in bytes. Together with the page and the answer it fits into a
 /// plugin's memory limit.
-pub const BUDGET_BYTES: usize = 48 << 20;
+const BUDGET_BYTES: usize = 48 << 20;
 
 /// Approximate size of an array slot, a string header and its allocation, in bytes.
 const VALUE_BYTES: usize = 48;

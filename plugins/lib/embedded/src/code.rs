@@ -31,6 +31,24 @@ pub fn after_token(text: &str, at: usize) -> Option<usize> {
     }
 }
 
+/// End of the bracketed group at `at`.
+pub fn after_group(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let (mut end, mut depth) = (at, 0_usize);
+    while let Some(&byte) = bytes.get(end) {
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        end = after_token(text, end).unwrap_or(end + 1);
+        if depth == 0 {
+            break;
+        }
+    }
+    end
+}
+
 /// End of the line that contains `at`.
 pub(super) fn after_line(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];

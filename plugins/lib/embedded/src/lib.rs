@@ -24,10 +24,10 @@ mod scripts;
 mod tests;
 mod text;
 
-pub use budget::{BUDGET_BYTES, Budget};
-pub use code::{after_token, is_word_byte};
+pub use budget::Budget;
+pub use code::{after_group, after_token, is_word_byte};
 pub use entities::decode_entities;
 pub use items::{Items, first_of_type, has_type, items, string, types};
 pub use reader::{DEPTH_MAX, Names, Prefix, prefix, prefix_with};
-pub use scripts::{json_ld, json_ld_within, script_text, script_type};
+pub use scripts::{json_ld, script_text, script_type};
 pub use text::{TEXT_BYTES_MAX, read, read_json_ld, read_within};

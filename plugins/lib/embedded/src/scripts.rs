@@ -12,26 +12,14 @@ use trawl_sdk::{Document, Element, Kind, Tag};
 /// look like (see [`read_json_ld`]). A `@graph` stays in its item, and [`items`](super::items)
 /// searches it. Malformed scripts yield what can be recovered without guessing.
 pub fn json_ld(document: &Document<'_>) -> Vec<Value> {
-    json_ld_within(document, &mut Budget::default())
-}
-
-/// Like [`json_ld`], with a budget shared with other reads.
-pub fn json_ld_within(document: &Document<'_>, budget: &mut Budget) -> Vec<Value> {
-    let mut values = Vec::new();
-    let mut nodes = document.descendants();
-    while let Some(node) = nodes.next() {
-        match node.kind() {
-            Kind::TemplateContents => nodes.skip_inside(node),
-            Kind::Element(element)
-                if element.tag() == Tag::Script
-                    && script_type(element).eq_ignore_ascii_case("application/ld+json") =>
-            {
-                values.extend(read_json_ld(&script_text(element), budget));
-            }
-            _ => {}
-        }
-    }
-    values
+    let mut budget = Budget::default();
+    let scripts = document.live_elements().filter(|element| {
+        element.tag() == Tag::Script
+            && script_type(*element).eq_ignore_ascii_case("application/ld+json")
+    });
+    scripts
+        .flat_map(|script| read_json_ld(&script_text(script), &mut budget))
+        .collect()
 }
 
 /// The `type` of a script without parameters and white space, in the page's spelling; empty if

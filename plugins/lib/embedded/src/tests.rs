@@ -4,7 +4,7 @@ use super::{
     Budget, DEPTH_MAX, first_of_type, has_type, items, json_ld, prefix, prefix_with, read, string,
     types,
 };
-use trawl_sdk::testkit;
+use trawl_sdk::testkit::{self, Random};
 
 #[track_caller]
 fn check(text: &str, expected: Value) {
@@ -347,41 +347,9 @@ fn the_text_of_a_property_is_found_in_its_forms() {
 #[test]
 fn any_text_is_read_to_its_end() {
     const BYTES: usize = 4 << 20;
-    for piece in [
-        "{",
-        "[",
-        "[{",
-        "}",
-        "\"",
-        "'",
-        "`",
-        "\\",
-        "{\"a\":",
-        "{\"a\",",
-        "/[",
-        "/",
-        "//",
-        "/*",
-        "a",
-        "a:",
-        "<!--",
-        " ",
-        "\" ",
-        "\", ",
-        "{'",
-        "&quot;",
-        "{&quot;",
-        "-",
-        "1",
-        "new ",
-        "(",
-        "{(",
-        "\u{e9}",
-        "\\u",
-        "{a(",
-        "[1 + ",
-        "{\"a\":\"b\" ",
-    ] {
+    let pieces = "{¦[¦[{¦}¦\"¦'¦`¦\\¦{\"a\":¦{\"a\",¦/[¦/¦//¦/*¦a¦a:¦<!--¦ ¦\" ¦\", ¦{'¦&quot;¦{&quot;¦-¦\
+        1¦new ¦(¦{(¦\u{e9}¦\\u¦{a(¦[1 + ¦{\"a\":\"b\" ";
+    for piece in pieces.split('¦') {
         for head in ["", "{", "[", "{a:", "[\""] {
             let text = head.to_owned() + &piece.repeat(BYTES / piece.len() / 8);
             read(&text);
@@ -392,56 +360,13 @@ fn any_text_is_read_to_its_end() {
 
 #[test]
 fn arbitrary_bytes_do_not_panic() {
-    const PIECES: [&str; 40] = [
-        "{",
-        "}",
-        "[",
-        "]",
-        "\"",
-        "'",
-        "`",
-        ":",
-        ",",
-        "\\",
-        "/",
-        "*",
-        "//",
-        "/*",
-        "*/",
-        "<!--",
-        "-->",
-        "]]>",
-        "<![CDATA[",
-        "&quot;",
-        "a",
-        "new Date(",
-        "(",
-        ")",
-        "1",
-        "-",
-        "+",
-        ".",
-        "e",
-        "!0",
-        "void",
-        "\u{e9}",
-        "\u{feff}",
-        "\n",
-        " ",
-        "\\u{",
-        "\\ud83d",
-        "\\x",
-        "null",
-        "function(){",
-    ];
-    let mut state = 1_u32;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
+    let pieces = "{¦}¦[¦]¦\"¦'¦`¦:¦,¦\\¦/¦*¦//¦/*¦*/¦<!--¦-->¦]]>¦<![CDATA[¦&quot;¦a¦new Date(¦(¦)¦1¦-¦+¦\
+        .¦e¦!0¦void¦\u{e9}¦\u{feff}¦\n¦ ¦\\u{¦\\ud83d¦\\x¦null¦function(){";
+    let pieces: Vec<&str> = pieces.split('¦').collect();
+    let mut random = Random::new(1);
     for _ in 0..50_000 {
-        let n = random(24);
-        let text: String = (0..n).map(|_| PIECES[random(PIECES.len())]).collect();
+        let n_pieces = random.below(24);
+        let text = random.text(&pieces, n_pieces);
         read(&text);
         if let Some(found) = prefix(&text, &mut Budget::default()) {
             assert!(text.is_char_boundary(found.end), "{text}");

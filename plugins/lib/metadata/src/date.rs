@@ -1,5 +1,7 @@
 //! Normalizes dates: `2024-05-17`, or `2024-05-17T10:00:00+02:00` if the time is known.
 
+use trawl_sdk::calendar::civil;
+
 use crate::months::month_of;
 
 /// Plausible years.
@@ -47,22 +49,8 @@ fn of_digits(digits: &str) -> Option<String> {
 fn of_unix(seconds: u64) -> Option<String> {
     const DAY_SECONDS: u64 = 86_400;
     let (days, time) = (seconds / DAY_SECONDS, seconds % DAY_SECONDS);
-    // Days are counted in eras of 400 years that start in March, so that a leap day is the last day
-    // of its year.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let date = day(year as u32, month as u32, day_of_month as u32)?;
+    let (year, month, date) = civil(days.cast_signed());
+    let date = day(year as u32, month as u32, date as u32)?;
     let (hours, minutes, seconds) = (time / 3_600, time / 60 % 60, time % 60);
     Some(format!("{date}T{hours:02}:{minutes:02}:{seconds:02}Z"))
 }

@@ -1,6 +1,6 @@
 //! Metadata in `meta`, `link`, `title` and `html`.
 
-use trawl_sdk::{Document, Element, Kind, Tag};
+use trawl_sdk::{Document, Element, Tag};
 
 /// Maximum number of named `meta` elements.
 const METAS_MAX: usize = 1_000;
@@ -31,13 +31,8 @@ pub(crate) struct Head<'a> {
 impl<'a> Head<'a> {
     pub(crate) fn of(document: &'a Document<'a>) -> Self {
         let mut head = Self::default();
-        let mut nodes = document.descendants();
-        while let Some(node) = nodes.next() {
-            match node.kind() {
-                Kind::TemplateContents => nodes.skip_inside(node),
-                Kind::Element(element) => head.read(element),
-                _ => {}
-            }
+        for element in document.live_elements() {
+            head.read(element);
         }
         head
     }

@@ -2,7 +2,7 @@
 
 use rust_stemmers::Algorithm;
 
-use super::stop_words;
+use super::stop_words::STOP_WORDS;
 use super::words::each_word;
 use trawl_sdk::{Document, Tag};
 
@@ -87,13 +87,13 @@ impl Language {
 
     /// Guesses the language of a text from its stop words; `None` if they do not decide.
     pub fn guess(text: &str) -> Option<Self> {
-        let mut hits = [0_usize; stop_words::STOP_WORDS.len()];
+        let mut hits = vec![0_usize; STOP_WORDS.len()];
         let mut end = text.len().min(GUESS_BYTES);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
         each_word(&text[..end], |word| {
-            for (count, (_, stop_words)) in hits.iter_mut().zip(stop_words::STOP_WORDS) {
+            for (count, (_, stop_words)) in hits.iter_mut().zip(&*STOP_WORDS) {
                 *count += usize::from(stop_words.binary_search(&word).is_ok());
             }
         });
@@ -102,7 +102,7 @@ impl Language {
         let second = others.map(|(_, hits)| *hits).max().unwrap_or_default();
         // Related languages share words: the best must lead by 20 %.
         let is_clear = hits[best] >= GUESS_HITS_MIN && hits[best] * 5 > second * 6;
-        is_clear.then_some(stop_words::STOP_WORDS[best].0)
+        is_clear.then(|| Self::of_tag(STOP_WORDS[best].0))
     }
 
     /// Language of a page with this text: guessed from the text, otherwise declared by the page,
@@ -136,10 +136,9 @@ impl Language {
 
     /// Stop words of the language, sorted.
     pub fn stop_words(self) -> &'static [&'static str] {
-        let found = stop_words::STOP_WORDS
-            .iter()
-            .find(|(language, _)| *language == self);
-        found.map_or(&[], |(_, words)| words)
+        let mut languages = STOP_WORDS.iter();
+        let found = languages.find(|(tag, _)| *tag == self.tag());
+        found.map_or(&[], |(_, words)| words.as_slice())
     }
 
     pub(super) fn algorithm(self) -> Option<Algorithm> {

@@ -34,7 +34,7 @@ pub use blocks::{Block, BlockKind, blocks, flat_text};
 pub use bm25::{Bm25, Score, Statistics};
 pub use excerpt::{DATA_NOTE, Room, cut, data, holds, squeeze, tokens};
 pub use language::Language;
-pub use passages::{PASSAGE_CHARS, Passage, passages, sentence_ends};
+pub use passages::{Passage, passages};
 pub use region::Region;
 pub use similar::Shingles;
 pub use vocabulary::{Term, Vocabulary};

@@ -6,7 +6,7 @@ use super::{Block, BlockKind, Region};
 
 /// Length of a passage in characters, if its section is long enough: shorter paragraphs are joined,
 /// longer ones split between sentences.
-pub const PASSAGE_CHARS: Range<usize> = 200..800;
+pub(super) const PASSAGE_CHARS: Range<usize> = 200..800;
 
 /// Fraction of link text from which a block counts as a list of links.
 const LINK_SHARE_MAX: f32 = 0.6;
@@ -92,7 +92,7 @@ fn pieces(text: &str) -> Vec<&str> {
 
 /// Byte offsets after the end of each sentence of a text. A full stop does not end a sentence after
 /// a number or a short word (`z. B.`, `Dr.`), or before a lower-case letter.
-pub fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
+pub(super) fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     let mut word_chars = 0;
     let mut is_number = false;
     text.char_indices().filter_map(move |(at, c)| {

@@ -1,5 +1,6 @@
 //! Tests ranking on small pages.
 
+use super::passages::{PASSAGE_CHARS, sentence_ends};
 use super::*;
 use trawl_sdk::testkit;
 
@@ -37,7 +38,7 @@ fn accents_fold() {
 
 #[test]
 fn stop_words_are_sorted() {
-    for (language, words) in stop_words::STOP_WORDS {
+    for (language, words) in &*stop_words::STOP_WORDS {
         assert!(words.is_sorted(), "{language:?}");
         assert!(words.len() > 30, "{language:?}");
     }

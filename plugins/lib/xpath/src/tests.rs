@@ -1,7 +1,8 @@
 use super::{Item, Value, XPath, query};
+use trawl_sdk::Kind;
+use trawl_sdk::testkit::{self, Random};
 use trawl_sdk::view::arrays::Arrays;
 use trawl_sdk::view::{Document, Mask, Steps};
-use trawl_sdk::{Kind, testkit};
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><title>T</title><body><ul id=u><li class=x>1<li>2 <b>two</b><li>3</ul><p id=a>one<!--c--><a href=h title=t>more</a></p><p>two";
 
@@ -373,83 +374,19 @@ fn typical_paths_take_a_few_steps_per_node() {
     }
 }
 
-/// Fragments of expressions, valid and invalid.
-const PIECES: [&str; 64] = [
-    "//",
-    "/",
-    "[",
-    "]",
-    "(",
-    ")",
-    "@",
-    "|",
-    "..",
-    ".",
-    "*",
-    "+",
-    "-",
-    "=",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    ",",
-    "::",
-    "a",
-    "li",
-    "b",
-    "ul",
-    "node()",
-    "text()",
-    "comment()",
-    "position()",
-    "last()",
-    "count(",
-    "string(",
-    "contains(",
-    "not(",
-    "id(",
-    "1",
-    "2",
-    "0.5",
-    "'x'",
-    "'1'",
-    "\"",
-    "'",
-    " and ",
-    " or ",
-    " div ",
-    " mod ",
-    "ancestor::",
-    "following::",
-    "preceding::",
-    "following-sibling::",
-    "preceding-sibling::",
-    "descendant-or-self::",
-    "self::",
-    "parent::",
-    "attribute::",
-    "namespace::",
-    "$",
-    ":",
-    "é",
-    "😀",
-    "\u{0}",
-    "processing-instruction(",
-    "substring(",
-    "translate(",
-];
+/// Fragments of expressions, valid and invalid, between bars.
+const PIECES: &str = "//¦/¦[¦]¦(¦)¦@¦|¦..¦.¦*¦+¦-¦=¦!=¦<¦<=¦>¦>=¦,¦::¦a¦li¦b¦ul¦node()¦text()¦comment()¦\
+    position()¦last()¦count(¦string(¦contains(¦not(¦id(¦1¦2¦0.5¦'x'¦'1'¦\"¦'¦ and ¦ or ¦ div ¦ mod ¦\
+    ancestor::¦following::¦preceding::¦following-sibling::¦preceding-sibling::¦\
+    descendant-or-self::¦self::¦parent::¦attribute::¦namespace::¦$¦:¦é¦😀¦\u{0}¦\
+    processing-instruction(¦substring(¦translate(";
 
 #[test]
 fn random_expressions_neither_panic_nor_hang() {
     let page = testkit::page(PAGE);
     let document = page.document();
-    let mut state = 1_u32;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
+    let mut random = Random::new(1);
+    let pieces: Vec<&str> = PIECES.split('¦').collect();
     let seeds = [
         "//ul/li[position() = last()]/preceding-sibling::li[1]",
         "substring(concat(//a/@href, 'x'), 2, count(//p))",
@@ -458,19 +395,14 @@ fn random_expressions_neither_panic_nor_hang() {
     ];
     let mut n_valid = 0;
     for round in 0..60_000 {
-        let mut text: Vec<char> = match round % 2 {
-            0 => (0..random(12))
-                .flat_map(|_| PIECES[random(PIECES.len())].chars())
-                .collect(),
-            _ => seeds[random(seeds.len())].chars().collect(),
+        let text = match round % 2 {
+            0 => {
+                let n_pieces = random.below(12);
+                random.text(&pieces, n_pieces)
+            }
+            _ => seeds[random.below(seeds.len())].to_owned(),
         };
-        for _ in 0..random(3) {
-            let at = random(text.len() + 1);
-            let end = (at + random(6)).min(text.len());
-            let piece = PIECES[random(PIECES.len())].chars().take(random(5));
-            text.splice(at..end, piece);
-        }
-        let text: String = text.into_iter().collect();
+        let text = random.mutated(&text, &pieces, 2);
         let Ok(xpath) = XPath::parse(&text) else {
             continue;
         };

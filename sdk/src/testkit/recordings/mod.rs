@@ -6,6 +6,7 @@ mod searches;
 
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::Conversation;
@@ -44,12 +45,16 @@ pub use searches::check_searches;
 /// If a case differs, with all that do; if a file is not of this form; if there are no cases.
 pub fn check_cases<P: Provider>(folder: impl AsRef<Path>) {
     let description = P::describe();
+    check_folder(folder.as_ref(), |case| differences::<P>(case, &description));
+}
+
+/// Checks each case of a folder with a function that says what is wrong with it.
+fn check_folder<C: DeserializeOwned>(folder: &Path, differences: impl Fn(&C) -> Vec<String>) {
     let mut wrong = Vec::new();
-    for path in files(folder.as_ref()) {
-        for (place, case) in read::<Case>(&path) {
-            let found = differences::<P>(&case, &description);
-            let about = &case.about;
-            wrong.extend(found.iter().map(|one| format!("{place}: {about}: {one}")));
+    for path in files(folder) {
+        for (place, case) in read::<C>(&path) {
+            let found = differences(&case).into_iter();
+            wrong.extend(found.map(|one| format!("{place}: {one}")));
         }
     }
     let n_wrong = wrong.len();

@@ -27,7 +27,6 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Case {
-    pub(super) about: String,
     pub(super) task: Wanted,
     replies: Vec<Recorded>,
     reply: Option<Recorded>,
@@ -100,8 +99,10 @@ pub(super) fn read<C: DeserializeOwned>(path: &Path) -> Vec<(String, C)> {
     let File { shared, cases } = file.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(!cases.is_empty(), "{name} has no cases");
     let shared = Value::Object(shared);
-    let cases = cases.into_iter().enumerate().map(|(index, own)| {
-        let place = format!("{name}, case {}", index + 1);
+    let cases = cases.into_iter().enumerate().map(|(index, mut own)| {
+        let about = own.as_object_mut().and_then(|own| own.remove("about"));
+        let about = about.unwrap_or_default();
+        let place = format!("{name}, case {}: {about}", index + 1);
         let case = serde_json::from_value::<C>(combined(shared.clone(), own));
         let case = case.unwrap_or_else(|error| panic!("{place}: {error}"));
         (place, case)

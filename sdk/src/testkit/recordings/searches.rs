@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::recorded::{Recorded, read};
-use super::{actual, files, refusal, unmet};
+use super::recorded::Recorded;
+use super::{actual, check_folder, refusal, unmet};
 use crate::provider::USD;
 use crate::search::{Description, Freshness, Query, Search, resume, start};
 
@@ -26,23 +26,13 @@ use crate::search::{Description, Freshness, Query, Search, resume, start};
 /// If a case differs, with all that do; if a file is not of this form; if there are no cases.
 pub fn check_searches<S: Search>(folder: impl AsRef<Path>) {
     let description = S::describe();
-    let mut wrong = Vec::new();
-    for path in files(folder.as_ref()) {
-        for (place, case) in read::<Case>(&path) {
-            let found = differences::<S>(&case, &description);
-            let about = &case.about;
-            wrong.extend(found.iter().map(|one| format!("{place}: {about}: {one}")));
-        }
-    }
-    let n_wrong = wrong.len();
-    assert!(wrong.is_empty(), "{n_wrong} wrong:\n{}", wrong.join("\n"));
+    check_folder(folder.as_ref(), |case| differences::<S>(case, &description));
 }
 
 /// A search, with what is expected of it.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Case {
-    about: String,
     query: Wanted,
     request: Option<Map<String, Value>>,
     reply: Option<Recorded>,

@@ -140,11 +140,6 @@ pub(super) const LISTED: &[Shared] = &[
         "a cutter cuts at the ends that the trait describes",
     ),
     row(
-        "plugins/lib/rank",
-        "language",
-        "a table by language names the languages",
-    ),
-    row(
         "plugins/lib/xpath",
         "lib",
         "every step may fail with an error of the whole",

@@ -5,7 +5,7 @@ mod scalars;
 use serde_json::{Map, Value};
 
 use super::budget::{Budget, key_bytes, scalar_bytes};
-use super::code::{after_block, after_line, after_token, is_word_byte};
+use super::code::{after_block, after_group, after_line, after_token, is_word_byte};
 use super::literal::{Ending, number, quoted};
 
 /// Maximum nesting depth; deeper values become null. JSON parsers, including the host's, stop at
@@ -422,18 +422,7 @@ impl<'a> Reader<'a> {
 
     /// Skips the bracketed group that starts here.
     fn skip_group(&mut self) {
-        let mut depth = 0_usize;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'{' | b'[' | b'(' => depth += 1,
-                b'}' | b']' | b')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            self.skip_token();
-            if depth == 0 {
-                return;
-            }
-        }
+        self.at = after_group(self.text, self.at);
     }
 
     /// Skips to the comma or bracket that ends the current expression.
