@@ -266,7 +266,8 @@ async fn search(
     doubts: &Doubts,
     id: &str,
 ) -> Result<Option<Posted>, StoreError> {
-    // Asked first: of a group that fails during the search, nobody knows yet.
+    // Asked before it is searched: another search may resolve the doubt in between, by when the
+    // entry may be there.
     let doubt = doubts.last();
     let mut row = find(readers, id).await?;
     if row.is_none()
