@@ -78,7 +78,8 @@ pub(super) struct Structure {
 pub(super) struct Reader {
     skipped: Selector,
     contents: Selector,
-    layout: Selector,
+    /// Tables of no document; what programs make of one has none.
+    layout: Option<Selector>,
 }
 
 impl Reader {
@@ -87,7 +88,7 @@ impl Reader {
         Ok(Self {
             skipped: selector(NAVIGATION)?,
             contents: selector(CONTENTS)?,
-            layout: selector(LAYOUT)?,
+            layout: Some(selector(LAYOUT)?),
         })
     }
 
@@ -104,7 +105,7 @@ impl Reader {
         Ok(Self {
             skipped: selector("head, script, style")?,
             contents: selector(CONTENTS)?,
-            layout: selector(LAYOUT)?,
+            layout: None,
         })
     }
 
@@ -253,7 +254,8 @@ impl Walk<'_> {
             "table" => {
                 let rows = self.tables.pop().unwrap_or_default();
                 let n_columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-                let is_layout = self.reader.layout.matches(element);
+                let layout = self.reader.layout.as_ref();
+                let is_layout = layout.is_some_and(|layout| layout.matches(element));
                 if counts && !is_layout && rows.len() > 1 && n_columns > 1 {
                     let cells = rows.into_iter().flatten();
                     let cells = cells.filter(|cell| !cell.is_empty());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use trawl_billing::{BillingError, Cap, FundsError};
+use trawl_billing::{Billing, BillingError, Cap, FundsError, RunBudget};
 use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded, Unpaid};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, PageFailure, StopReason};
@@ -60,8 +60,9 @@ pub(super) async fn charged_before(
 pub(super) struct NotKnown;
 
 /// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
-/// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
-/// `None` if the crawl is paused or parked before: it is fetched again when that continues.
+/// pages hold the money for it, the page waits with its content, unless the crawl is stopped. One
+/// that is given up has failed and costs nothing. `None` if the crawl is paused or parked before: it
+/// is fetched again when that continues.
 pub(super) async fn settled(
     run: &CrawlRun,
     paid_by: PaidBy<'_>,
@@ -84,10 +85,37 @@ pub(super) async fn settled(
         }
     };
     let ended = retried(unpaid, ends(run), settle_again);
-    Some(match ended.await? {
+    let outcome = match ended.await? {
         Ok(outcome) => outcome,
         Err(unpaid) => unpaid.failed(),
-    })
+    };
+    if let (Some(failure), PaidBy::Run { page_id, .. }) = (&outcome.error, paid_by) {
+        let page = (plan.requested.as_str(), page_id);
+        let (billing, budget) = (&run.money.payer.billing, &run.money.budget);
+        if let Err(error) = refund_given_up(billing, budget, page, &failure.message).await {
+            tracing::error!(error = %error, "it is not known whether a page that failed was charged");
+        }
+    }
+    Some(outcome)
+}
+
+/// Refunds a page of this URL and id that is given up because its charge was not accepted, if the
+/// charge has reached the ledger after all.
+///
+/// # Errors
+/// The ledger does not say, or does not accept the refund.
+async fn refund_given_up(
+    billing: &Billing,
+    budget: &RunBudget,
+    (url, page_id): (&str, &str),
+    reason: &str,
+) -> Result<(), BillingError> {
+    // Then it is known what became of the charge.
+    billing.flush().await?;
+    match billing.charged(budget.payment(), page_id).await? {
+        Some(charge) => budget.refund((url, page_id), &charge, reason).await,
+        None => Ok(()),
+    }
 }
 
 /// What a page costs that an earlier process charged and that has failed now: nothing, once its
@@ -226,7 +254,41 @@ pub(super) fn out_of_funds(run: &CrawlRun, error: &FundsError) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use trawl_billing::testing::billing_with;
+    use trawl_model::Nanodollars;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_page_that_is_given_up_is_refunded_once_if_it_was_charged() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (billing, account) = billing_with(directory.path(), Nanodollars(1_000)).await;
+        let budget = billing.run_budget(&account, "run", Nanodollars::MAX, Nanodollars::ZERO);
+        let budget = budget.expect("a budget");
+        let (url, soon) = (
+            "http://a.example/",
+            Instant::now() + Duration::from_secs(20),
+        );
+        let reserved = budget.reserve(Nanodollars(10), url, "charged", soon.into());
+        let charge = Charge {
+            bytes_transferred: Nanodollars(3),
+            ..Charge::default()
+        };
+        let posted = reserved.await.expect("money").post(&charge).await;
+        posted.expect("a charge");
+        assert_eq!(billing.funds(&account).balance, Nanodollars(997));
+        for page_id in ["not charged", "charged", "charged"] {
+            let refunded = refund_given_up(&billing, &budget, (url, page_id), "it failed").await;
+            refunded.expect("the ledger is open");
+        }
+        assert_eq!(billing.funds(&account).balance, Nanodollars(1_000));
+        assert_eq!(budget.spent(), Nanodollars::ZERO);
+        let charged = async |page_id| billing.charged("run", page_id).await.expect("a store");
+        assert_eq!(charged("charged").await, Some(Charge::default()));
+        assert_eq!(charged("not charged").await, None);
+    }
 
     #[test]
     fn a_page_that_reserved_something_is_not_skipped_for_the_money() {

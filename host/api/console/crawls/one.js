@@ -100,7 +100,7 @@ export function show(container, context, id) {
   const top = h("div", {}, loading());
   const buttons = h("div", { class: "buttons" });
   const title = h("h1", { class: "break" }, "Crawl");
-  const told = h("p", { class: "hidden-label", role: "status" });
+  const announcement = h("p", { class: "hidden-label", role: "status" });
   const files = downloads(context, id);
   const pages = pagesView(context, id);
   const views = [
@@ -141,7 +141,7 @@ export function show(container, context, id) {
       title.textContent = crawl.request?.url ?? `Crawl ${crawl.id}`;
       top.replaceChildren(head(crawl), now.isCut ? h("p", { class: "note" }, "Curves, tree and list have the first 500,000 pages.") : "");
       const isRunning = crawl.state === "running" || crawl.state === "queued";
-      if (crawl.state !== shownState) told.textContent = `The crawl: ${state(crawl)}`;
+      if (crawl.state !== shownState) announcement.textContent = `The crawl: ${state(crawl)}`;
       // Drawn once for each state: a person may be about to press one.
       if (crawl.state !== shownState) buttons.replaceChildren(...[
         isRunning && worker("Stop", async () => {
@@ -165,7 +165,7 @@ export function show(container, context, id) {
   };
   container.append(
     h("p", {}, h("a", { href: context.address("crawls") }, "← Crawls")),
-    h("div", { class: "title" }, title, buttons), told, top, files.element, body,
+    h("div", { class: "title" }, title, buttons), announcement, top, files.element, body,
   );
   begin();
   return () => {

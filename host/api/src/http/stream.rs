@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -24,6 +24,10 @@ use crate::service::{Order, Outcomes};
 
 /// Longest entry that is copied behind its separator, which saves a part of the response.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
+/// Most bytes of outputs of a page whose entry is written where its response is made, which takes
+/// about a tenth of a millisecond. While megabytes are written there, other requests wait. To hand
+/// an entry to another thread takes some microseconds.
+const INLINE_BYTES_MAX: u64 = 64 * 1024;
 
 impl ResponseFormat {
     /// The order in which pages are sent. Decision D11.
@@ -39,6 +43,23 @@ impl ResponseFormat {
         match self {
             Self::Json => (b"[", b"]"),
             Self::JsonLines => (b"", b""),
+        }
+    }
+
+    /// What precedes and follows an only entry.
+    const fn around_one(self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Json => self.brackets(),
+            Self::JsonLines => (b"", b"\n"),
+        }
+    }
+
+    /// What precedes and follows the entry of this index, within the brackets.
+    const fn separators(self, index: usize) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Json if index > 0 => (b",", b""),
+            Self::Json => (b"", b""),
+            Self::JsonLines => (b"", b"\n"),
         }
     }
 }
@@ -58,20 +79,21 @@ pub(crate) async fn pages(
         headers::set_ignored_parameters(&mut response, &ignored);
         return response;
     }
-    let (open, close) = format.brackets();
-    let (mut body, mut memory) = (open.to_vec(), None);
-    let mut outcomes = std::pin::pin!(until_panic(outcomes).enumerate());
-    while let Some((index, mut outcome)) = outcomes.next().await {
+    let mut body = None;
+    let mut outcomes = std::pin::pin!(until_panic(outcomes));
+    while let Some(outcome) = outcomes.next().await {
         let names = outcome.fields.metadata.as_ref();
         let names = names.and_then(|metadata| metadata.get("ignored")?.as_array());
         for name in names.into_iter().flatten().filter_map(Value::as_str) {
             ignored.add(name);
         }
-        write(format, index, &outcome, &mut body);
-        memory = outcome.memory.take();
+        body = Some(entry(outcome, format.around_one()).await);
     }
-    body.extend_from_slice(close);
-    let mut response = format.response(held(memory, body));
+    let body = body.unwrap_or_else(|| {
+        let (open, close) = format.brackets();
+        Bytes::from([open, close].concat())
+    });
+    let mut response = format.response(body);
     headers::set_ignored_parameters(&mut response, &ignored);
     response
 }
@@ -81,15 +103,36 @@ pub(crate) async fn pages(
 fn chunks(format: ResponseFormat, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
     let entries = until_panic(outcomes)
         .enumerate()
-        .map(move |(index, mut outcome)| {
-            let mut buffer = Vec::new();
-            write(format, index, &outcome, &mut buffer);
-            held(outcome.memory.take(), buffer)
-        });
+        .then(move |(index, outcome)| entry(outcome, format.separators(index)));
     let (open, close) = format.brackets();
     let bracket =
         |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
     bracket(open).chain(entries).chain(bracket(close))
+}
+
+/// The entry of a page between what precedes and follows it. A large one is written on another
+/// thread.
+async fn entry(outcome: PageOutcome, around: (&'static [u8], &'static [u8])) -> Bytes {
+    let n_bytes = outcome.memory.as_ref().map_or(0, |memory| memory.bytes());
+    if n_bytes <= INLINE_BYTES_MAX {
+        return written(outcome, around);
+    }
+    let writing = tokio::task::spawn_blocking(move || written(outcome, around));
+    match writing.await {
+        Ok(entry) => entry,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The program ends, and with it this task.
+            Err(_cancelled) => std::future::pending().await,
+        },
+    }
+}
+
+fn written(mut outcome: PageOutcome, (before, after): (&[u8], &[u8])) -> Bytes {
+    let mut buffer = before.to_vec();
+    trawl_wire::write_entry(&outcome, &mut buffer);
+    buffer.extend_from_slice(after);
+    held(outcome.memory.take(), buffer)
 }
 
 /// A written entry with the memory that its outcome held, which is released once it is sent.
@@ -181,14 +224,7 @@ impl AsRef<[u8]> for Copied {
 /// An entry with what separates it from the others. A long entry is not copied. Either way it holds
 /// its memory until it is sent.
 fn parts(format: ResponseFormat, index: usize, entry: Bytes) -> impl Iterator<Item = Bytes> {
-    let before: &'static [u8] = match format {
-        ResponseFormat::Json if index > 0 => b",",
-        ResponseFormat::Json | ResponseFormat::JsonLines => b"",
-    };
-    let after: &'static [u8] = match format {
-        ResponseFormat::Json => b"",
-        ResponseFormat::JsonLines => b"\n",
-    };
+    let (before, after) = format.separators(index);
     let parts = if entry.len() <= COPIED_BYTES_MAX {
         let copied = Copied {
             bytes: [before, &entry[..], after].concat(),
@@ -199,16 +235,6 @@ fn parts(format: ResponseFormat, index: usize, entry: Bytes) -> impl Iterator<It
         [Bytes::from_static(before), entry, Bytes::from_static(after)]
     };
     parts.into_iter().filter(|part| !part.is_empty())
-}
-
-fn write(format: ResponseFormat, index: usize, outcome: &PageOutcome, buffer: &mut Vec<u8>) {
-    if format == ResponseFormat::Json && index > 0 {
-        buffer.push(b',');
-    }
-    trawl_wire::write_entry(outcome, buffer);
-    if format == ResponseFormat::JsonLines {
-        buffer.push(b'\n');
-    }
 }
 
 /// The outcomes up to a panic of the run, which ends them: the status line is sent by then, so all
@@ -240,6 +266,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use trawl_model::memory::MemoryBudget;
+    use trawl_model::{Content, Piece};
 
     use super::*;
 
@@ -280,6 +307,38 @@ mod tests {
             assert_eq!(lines.lines().count(), usize::from(n_pages));
             assert!(lines.is_empty() || lines.ends_with("}\n"));
         }
+    }
+
+    #[tokio::test]
+    async fn large_entries_are_complete() {
+        let budget = MemoryBudget::new(1 << 30);
+        let outcomes = |n_pages: usize| {
+            let texts = (0..n_pages).map(|n| n.to_string().repeat(1 << 17));
+            let outcomes = texts.map(|text| {
+                let mut lease = budget.share("acc_1").page().lease();
+                lease.record(text.len());
+                assert!(lease.bytes() > INLINE_BYTES_MAX);
+                PageOutcome {
+                    content: Content::One(Piece::Text(text)),
+                    memory: Some(Arc::new(lease)),
+                    ..PageOutcome::default()
+                }
+            });
+            stream::iter(outcomes.collect::<Vec<_>>()).boxed()
+        };
+        for n_pages in [1, 3] {
+            let array = body(ResponseFormat::Json, n_pages, outcomes(n_pages)).await;
+            let lines = body(ResponseFormat::JsonLines, n_pages, outcomes(n_pages)).await;
+            let array: Vec<Value> = serde_json::from_str(&array).expect("an array");
+            let lines = lines.lines().map(serde_json::from_str::<Value>);
+            let lines: Vec<Value> = lines.map(|line| line.expect("a line")).collect();
+            assert_eq!(array, lines);
+            assert_eq!(array.len(), n_pages);
+            for (n, entry) in array.iter().enumerate() {
+                assert_eq!(entry["content"], n.to_string().repeat(1 << 17));
+            }
+        }
+        assert_eq!(budget.in_use().used, 0);
     }
 
     #[tokio::test]

@@ -258,6 +258,11 @@ impl RunBudget {
         self.allotment.left()
     }
 
+    /// The name under which its pages are charged.
+    pub fn payment(&self) -> &str {
+        &self.posts
+    }
+
     /// What the run has been charged so far.
     pub fn spent(&self) -> Nanodollars {
         self.allotment.spent()

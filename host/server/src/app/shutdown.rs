@@ -9,9 +9,12 @@ use super::App;
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// When streaming crawls stop fetching pages, so that their responses end in time.
 const STREAMS_MAX: Duration = Duration::from_secs(20);
-/// Minimum time for connections to send the rest of their responses and close, and maximum for what
-/// is in flight even then: after a drain that is only what was aborted.
-const CLOSE_MIN: Duration = Duration::from_secs(1);
+/// How long connections have at least to send the rest of their responses and close, also when
+/// requests took all the time there is.
+const SEND_MIN: Duration = Duration::from_secs(1);
+/// How long what is in flight when everything closes may still take. After a drain that is only what
+/// was aborted, and has nothing left to do but give back what it reserved.
+const ABORTED_MAX: Duration = Duration::from_secs(1);
 
 impl App {
     /// Stops all work and closes the ledger, the page cache and the store. Background crawls resume
@@ -23,7 +26,7 @@ impl App {
         self.crawls.finish(DRAIN_MAX).await;
         // Pages whose callers are gone give back what they have reserved, each in its own task.
         self.in_flight.close();
-        let _late = tokio::time::timeout(CLOSE_MIN, self.in_flight.wait()).await;
+        let _late = tokio::time::timeout(ABORTED_MAX, self.in_flight.wait()).await;
         self.billing.close().await;
         self.settled.cancel();
         self.tasks.close();
@@ -56,6 +59,6 @@ impl App {
                 "timed out waiting for requests in flight and their pages"
             );
         }
-        DRAIN_MAX.saturating_sub(stopped.elapsed()).max(CLOSE_MIN)
+        DRAIN_MAX.saturating_sub(stopped.elapsed()).max(SEND_MIN)
     }
 }

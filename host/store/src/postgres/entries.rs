@@ -8,6 +8,7 @@ use sqlx::postgres::{PgConnection, PgExecutor, PgPool, PgRow};
 
 use trawl_model::Nanodollars;
 
+use super::doubts::Doubts;
 use super::recent::Recent;
 use super::row::{ATTEMPTS_MAX, begin, failed_to, in_time, is_crossed, text};
 use crate::rows::{open_reserve, posted, signed};
@@ -19,8 +20,11 @@ const SEARCHING: &str = "look for open reserves";
 /// Longest time of a group, or of a search for an entry: billing writes one after the other. Longer
 /// than any of their statements may take.
 const TIME_MAX: Duration = Duration::from_secs(120);
-/// Pause between two looks at the transactions that an entry may still come from.
+/// First pause between two looks at the transactions that an entry may still come from: a commit
+/// takes a few milliseconds. Each pause is twice as long as the one before.
 const LOOK_PAUSE: Duration = Duration::from_millis(5);
+/// Longest pause: a transaction whose connection broke may take a minute to end.
+const LOOK_PAUSE_MAX: Duration = Duration::from_millis(320);
 /// Ledger entries that one step of the search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
 /// Prefix of the id of a run's allotment, which has many entries; any other reservation has one
@@ -29,12 +33,16 @@ const ALLOTMENT: &str = "p:";
 /// Accounts are locked in the order of their ids, so that two groups never wait for each other.
 const LOCK_ACCOUNTS: &str =
     "SELECT id, balance, held FROM accounts WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
-/// The transactions that have written entries and have not ended. A lock of the table would wait
+/// The transactions that have written entries and have not ended, by their ids: those of virtual
+/// transactions are given out again after a restart of the server. A lock of the table would wait
 /// for them as well, but every charge would wait for the lock.
-const WRITING: &str = "SELECT virtualtransaction FROM pg_locks
-    WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted
-    AND relation = 'entries'::regclass
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+const WRITING: &str = "WITH locks AS MATERIALIZED (SELECT * FROM pg_locks WHERE granted)
+    SELECT own.transactionid::TEXT FROM locks AS own
+    WHERE own.locktype = 'transactionid' AND own.mode = 'ExclusiveLock'
+    AND own.virtualtransaction IN (SELECT virtualtransaction FROM locks
+        WHERE locktype = 'relation' AND mode = 'RowExclusiveLock'
+        AND relation = 'entries'::regclass
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
 /// The entries get their numbers in the order of the arrays. Sums follow by triggers.
 const INSERT: &str = "INSERT INTO entries (id, account, kind, amount, held, hold, run, url,
         ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu, key)
@@ -49,6 +57,20 @@ const INSERT: &str = "INSERT INTO entries (id, account, kind, amount, held, hold
 
 /// Writes a group, after those that a promoted server may lack.
 pub(super) async fn post_group(
+    writers: &PgPool,
+    recent: &Recent,
+    doubts: &Doubts,
+    entries: &[LedgerEntry],
+) -> Result<Vec<Written>, StoreError> {
+    let written = post_group_again(writers, recent, entries).await;
+    if written.is_err() {
+        doubts.note();
+    }
+    written
+}
+
+/// Tries again while other writers cross the group.
+async fn post_group_again(
     writers: &PgPool,
     recent: &Recent,
     entries: &[LedgerEntry],
@@ -226,32 +248,49 @@ async fn insert_new(
     Ok(done.rows_affected())
 }
 
-/// The entry with this id. One that is not there is searched again when every transaction that has
-/// written entries has ended: that of a broken connection may still be committed.
+/// The entry with this id. While it is in doubt whether a group was written, one that is not there
+/// is searched again when every transaction that has written entries has ended: that of a broken
+/// connection may still be committed.
 pub(super) async fn entry(
     readers: &PgPool,
     writers: &PgPool,
+    doubts: &Doubts,
     id: &str,
 ) -> Result<Option<Posted>, StoreError> {
-    in_time(TIME_MAX, READING, search(readers, writers, id)).await
+    in_time(TIME_MAX, READING, search(readers, writers, doubts, id)).await
 }
 
 async fn search(
     readers: &PgPool,
     writers: &PgPool,
+    doubts: &Doubts,
     id: &str,
 ) -> Result<Option<Posted>, StoreError> {
-    if let Some(row) = find(readers, id).await? {
-        return posted(&row).map(Some);
+    // Asked before it is searched: another search may resolve the doubt in between, by when the
+    // entry may be there.
+    let doubt = doubts.last();
+    let mut row = find(readers, id).await?;
+    if row.is_none()
+        && let Some(doubt) = doubt
+    {
+        writers_ended(writers).await?;
+        doubts.resolve(doubt);
+        row = find(writers, id).await?;
     }
+    row.as_ref().map(posted).transpose()
+}
+
+/// Resolves when every transaction has ended that has written entries by now.
+async fn writers_ended(writers: &PgPool) -> Result<(), StoreError> {
     let mut unfinished = writing(writers).await?;
+    let mut pause = LOOK_PAUSE;
     while !unfinished.is_empty() {
-        tokio::time::sleep(LOOK_PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = LOOK_PAUSE_MAX.min(pause * 2);
         let still = writing(writers).await?;
         unfinished.retain(|transaction| still.contains(transaction));
     }
-    let row = find(writers, id).await?;
-    row.as_ref().map(posted).transpose()
+    Ok(())
 }
 
 /// The transactions that have written entries and have not ended.

@@ -91,11 +91,21 @@ impl LedgerStore for PostgresStore {
     }
 
     fn post_group<'a>(&'a self, entries: &'a [LedgerEntry]) -> StoreFuture<'a, Vec<Written>> {
-        Box::pin(entries::post_group(&self.ledger, &self.recent, entries))
+        Box::pin(entries::post_group(
+            &self.ledger,
+            &self.recent,
+            &self.doubts,
+            entries,
+        ))
     }
 
     fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {
-        Box::pin(entries::entry(&self.readers, &self.writers, id))
+        Box::pin(entries::entry(
+            &self.readers,
+            &self.writers,
+            &self.doubts,
+            id,
+        ))
     }
 
     fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>> {

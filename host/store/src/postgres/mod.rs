@@ -11,6 +11,7 @@ mod connections;
 mod contacts;
 mod crawl_progress;
 mod crawls;
+mod doubts;
 mod entries;
 mod interrupted;
 mod lease;
@@ -54,6 +55,7 @@ use crate::store::Store;
 use connections::{
     LEDGER, LISTS, OPENING, READERS, RENEWAL, WRITERS, connect, joined, opened, options, pool,
 };
+use doubts::Doubts;
 use lease::Renewal;
 use recent::Recent;
 use rewriting::Rewriting;
@@ -73,6 +75,7 @@ pub struct PostgresStore {
     lists: PgPool,
     renewal: Renewal,
     recent: Arc<Recent>,
+    doubts: Arc<Doubts>,
     rewriting: Rewriting,
     // Fields drop in order: the directory's lock is released last.
     _data: Option<DataDir>,
@@ -123,14 +126,16 @@ impl PostgresStore {
         let joined = |bounds| joined(pool(&options, bounds), nonce, Arc::clone(&recent));
         let renewal = opened(pool(&options, RENEWAL)).await?;
         let ledger = opened(joined(LEDGER)).await?;
+        let doubts = Arc::new(Doubts::default());
         Ok(Self {
             readers: opened(joined(READERS)).await?,
             lists: opened(joined(LISTS)).await?,
             writers: opened(joined(WRITERS)).await?,
             renewal: Renewal::start(lease, renewal, nonce),
-            rewriting: Rewriting::start(Arc::clone(&recent), ledger.clone()),
+            rewriting: Rewriting::start(Arc::clone(&recent), Arc::clone(&doubts), ledger.clone()),
             ledger,
             recent,
+            doubts,
             _data: None,
         })
     }

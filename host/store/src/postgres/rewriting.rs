@@ -6,6 +6,7 @@ use std::time::Duration;
 use sqlx::postgres::PgPool;
 use tokio::task::JoinHandle;
 
+use super::doubts::Doubts;
 use super::entries;
 use super::recent::Recent;
 
@@ -17,8 +18,8 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 pub(super) struct Rewriting(JoinHandle<()>);
 
 impl Rewriting {
-    pub(super) fn start(recent: Arc<Recent>, writers: PgPool) -> Self {
-        Self(tokio::spawn(run(recent, writers)))
+    pub(super) fn start(recent: Arc<Recent>, doubts: Arc<Doubts>, writers: PgPool) -> Self {
+        Self(tokio::spawn(run(recent, doubts, writers)))
     }
 
     pub(super) fn end(&self) {
@@ -32,11 +33,11 @@ impl Drop for Rewriting {
     }
 }
 
-async fn run(recent: Arc<Recent>, writers: PgPool) {
+async fn run(recent: Arc<Recent>, doubts: Arc<Doubts>, writers: PgPool) {
     loop {
         recent.changed().await;
         while recent.is_behind() {
-            if let Err(error) = entries::post_group(&writers, &recent, &[]).await {
+            if let Err(error) = entries::post_group(&writers, &recent, &doubts, &[]).await {
                 tracing::error!(error = %error, "ledger entries that the promoted server lacks are not written yet");
                 tokio::time::sleep(RETRY_DELAY).await;
             }

@@ -163,6 +163,9 @@ async fn an_entry_that_may_still_be_committed_is_waited_for() {
     let group = [entry("t:1", EntryKind::TopUp, 5, 0)];
     let written = entries::insert(&mut unfinished, &group).await;
     assert_eq!(written.expect("written"), Some(vec![Written::New]));
+    // Nothing has failed: what is being written is not waited for.
+    assert_eq!(store.entry("t:1").await.expect("a search"), None);
+    store.doubts.note();
     let search = Arc::clone(store);
     let search = tokio::spawn(async move { search.entry("t:1").await.expect("a search") });
     // A search that does not wait has ended by then.
@@ -174,6 +177,7 @@ async fn an_entry_that_may_still_be_committed_is_waited_for() {
     assert!(!search.is_finished());
     unfinished.commit().await.expect("committed");
     assert!(search.await.expect("it ended").is_some());
+    assert_eq!(store.doubts.last(), None);
     assert_eq!(store.entry("t:2").await.expect("a search"), None);
     store.close().await;
 }
@@ -345,6 +349,7 @@ async fn a_process_that_was_cut_off_writes_nothing_after_another_one_has_begun()
     };
     let late = first.store.post_group(&top_up("t:2")).await;
     assert!(late.is_err(), "{late:?}");
+    assert!(first.store.doubts.last().is_some());
     let written = second.store.post_group(&top_up("t:3")).await;
     assert_eq!(written.expect("written"), [Written::New]);
     assert_eq!(second.store.entry("t:2").await.expect("a search"), None);
@@ -383,6 +388,7 @@ async fn a_process_whose_lease_has_ended_is_taken_over() {
     let top_up = |id: &str| [entry(id, EntryKind::TopUp, 5, 0)];
     let late = first.store.post_group(&top_up("t:1")).await;
     assert!(late.is_err(), "{late:?}");
+    assert!(first.store.doubts.last().is_some());
     let written = second.store.post_group(&top_up("t:2")).await;
     assert_eq!(written.expect("written"), [Written::New]);
     assert!(second.store.may_begin());
