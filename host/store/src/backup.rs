@@ -18,8 +18,8 @@ use crate::store::Store;
 const UNFINISHED: &str = "trawl.db.unfinished";
 /// Single files that are part of a backup; not each directory has all of them.
 const FILES: [&str; 2] = ["admin.key", "admin.key.new"];
-/// What a directory that was copied may have as well: the end of the database, and the number of the
-/// last ledger entry, which shows whether that end is whole.
+/// What a directory that was copied may have as well: the end of the database, and the number of
+/// the last ledger entry, which shows whether that end is whole.
 const OF_A_COPY: [&str; 2] = ["trawl.db-wal", "ledger.last"];
 /// The folder of page logs.
 const LOGS: &str = "crawls";

@@ -8,8 +8,8 @@
 //! back end.
 //!
 //! The page log of a crawl ([`PageLogs`]) is a file of its own in the data directory ([`PageLog`]),
-//! or part of segments in an object store ([`Objects`]). [`back_up`] copies a data directory while it
-//! is used.
+//! or part of segments in an object store ([`Objects`]). [`back_up`] copies a data directory while
+//! it is used.
 
 mod account;
 mod answer;

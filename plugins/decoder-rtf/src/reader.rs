@@ -495,33 +495,12 @@ impl Reader {
 }
 
 /// Groups whose text is not part of the document's.
+#[rustfmt::skip]
 const SKIPPED: [&str; 26] = [
-    "annotation",
-    "atnauthor",
-    "atnid",
-    "bkmkend",
-    "bkmkstart",
-    "colortbl",
-    "datastore",
-    "filetbl",
-    "footer",
-    "footerf",
-    "footerl",
-    "footerr",
-    "header",
-    "headerf",
-    "headerl",
-    "headerr",
-    "latentstyles",
-    "listoverridetable",
-    "listtable",
-    "nonshppict",
-    "objdata",
-    "pict",
-    "revtbl",
-    "tc",
-    "themedata",
-    "xe",
+    "annotation", "atnauthor", "atnid", "bkmkend", "bkmkstart", "colortbl", "datastore", "filetbl",
+    "footer", "footerf", "footerl", "footerr", "header", "headerf", "headerl", "headerr",
+    "latentstyles", "listoverridetable", "listtable", "nonshppict", "objdata", "pict", "revtbl",
+    "tc", "themedata", "xe",
 ];
 
 /// The character of a control word that stands for one.

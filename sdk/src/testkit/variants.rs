@@ -15,71 +15,25 @@ const FIXTURES: [&str; 5] = [
 ];
 
 /// Elements whose source is left alone: their white space or their markup is content.
+#[rustfmt::skip]
 const KEPT: [&str; 16] = [
-    "code",
-    "head",
-    "iframe",
-    "listing",
-    "math",
-    "noscript",
-    "plaintext",
-    "pre",
-    "script",
-    "select",
-    "style",
-    "svg",
-    "template",
-    "textarea",
-    "title",
-    "xmp",
+    "code", "head", "iframe", "listing", "math", "noscript", "plaintext", "pre", "script",
+    "select", "style", "svg", "template", "textarea", "title", "xmp",
 ];
 
 /// Elements between which white space and scripts are no content.
+#[rustfmt::skip]
 const BLOCKS: [&str; 26] = [
-    "article",
-    "aside",
-    "blockquote",
-    "dd",
-    "div",
-    "dl",
-    "dt",
-    "footer",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "header",
-    "li",
-    "main",
-    "nav",
-    "ol",
-    "p",
-    "section",
-    "table",
-    "tbody",
-    "td",
-    "th",
-    "thead",
-    "tr",
-    "ul",
+    "article", "aside", "blockquote", "dd", "div", "dl", "dt", "footer", "form", "h1", "h2", "h3",
+    "header", "li", "main", "nav", "ol", "p", "section", "table", "tbody", "td", "th", "thead",
+    "tr", "ul",
 ];
 
 /// Blocks that something may stand after.
+#[rustfmt::skip]
 const ENDS: [&str; 14] = [
-    "article",
-    "aside",
-    "blockquote",
-    "div",
-    "dl",
-    "h1",
-    "h2",
-    "h3",
-    "li",
-    "ol",
-    "p",
-    "section",
-    "table",
-    "ul",
+    "article", "aside", "blockquote", "div", "dl", "h1", "h2", "h3", "li", "ol", "p", "section",
+    "table", "ul",
 ];
 
 /// A way to write a page differently without a difference for its reader.

@@ -26,29 +26,11 @@ const PROMPTED: [&str; 7] = [
     "text", "search", "url", "tel", "email", "password", "number",
 ];
 /// All types of `input`; any other is `text`.
+#[rustfmt::skip]
 const TYPES: [&str; 22] = [
-    "hidden",
-    "text",
-    "search",
-    "tel",
-    "url",
-    "email",
-    "password",
-    "date",
-    "month",
-    "week",
-    "time",
-    "datetime-local",
-    "number",
-    "range",
-    "color",
-    "checkbox",
-    "radio",
-    "file",
-    "submit",
-    "image",
-    "reset",
-    "button",
+    "hidden", "text", "search", "tel", "url", "email", "password", "date", "month", "week", "time",
+    "datetime-local", "number", "range", "color", "checkbox", "radio", "file", "submit", "image",
+    "reset", "button",
 ];
 
 /// The type of an `input`.

@@ -1,4 +1,5 @@
-//! `trawl backup` and `trawl restore`: a copy of a data directory, and a data directory made of one.
+//! `trawl backup` and `trawl restore`: a copy of a data directory, and a data directory made of
+//! one.
 
 use std::path::PathBuf;
 

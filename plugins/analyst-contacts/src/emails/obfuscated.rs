@@ -1,5 +1,5 @@
-//! E-mail addresses that are plainly obfuscated: signs as words in brackets, links of Cloudflare and
-//! TYPO3, parts or encoded values in `data-` attributes.
+//! E-mail addresses that are plainly obfuscated: signs as words in brackets, links of Cloudflare
+//! and TYPO3, parts or encoded values in `data-` attributes.
 
 use analyst_base::{lists, percent_decoded};
 use base64::Engine;

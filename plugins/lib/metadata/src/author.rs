@@ -9,50 +9,18 @@ const NAME_CHARS_MAX: usize = 100;
 const VISIBLE_WORDS_MAX: usize = 8;
 
 /// Words before a name, in several languages; a longer prefix precedes its own prefixes.
+#[rustfmt::skip]
 const LEADS: [&str; 24] = [
-    "written by",
-    "posted by",
-    "published by",
-    "reviewed by",
-    "article by",
-    "story by",
-    "words by",
-    "text by",
-    "authored by",
-    "created by",
-    "by",
-    "author:",
-    "authors:",
-    "author",
-    "von",
-    "par",
-    "por",
-    "di",
-    "door",
-    "autor:",
-    "автор:",
-    "作者：",
-    "作者:",
-    "著者:",
+    "written by", "posted by", "published by", "reviewed by", "article by", "story by", "words by",
+    "text by", "authored by", "created by", "by", "author:", "authors:", "author", "von", "par",
+    "por", "di", "door", "autor:", "автор:", "作者：", "作者:", "著者:",
 ];
 
 /// Words and marks that end a name.
+#[rustfmt::skip]
 const ENDS: [&str; 15] = [
-    " | ",
-    " • ",
-    " · ",
-    " – ",
-    " — ",
-    " on ",
-    " in ",
-    " published ",
-    " updated ",
-    " posted ",
-    " / ",
-    " · ",
-    "\u{2022}",
-    " @",
-    " » ",
+    " | ", " • ", " · ", " – ", " — ", " on ", " in ", " published ", " updated ", " posted ",
+    " / ", " · ", "\u{2022}", " @", " » ",
 ];
 
 /// Name particles in lower case.
@@ -62,21 +30,10 @@ const SMALL_WORDS: [&str; 24] = [
 ];
 
 /// Words that are never names.
+#[rustfmt::skip]
 const NO_NAMES: [&str; 14] = [
-    "posted",
-    "published",
-    "updated",
-    "guest",
-    "staff",
-    "share",
-    "author",
-    "by",
-    "unknown",
-    "anonymous",
-    "none",
-    "null",
-    "undefined",
-    "view all posts",
+    "posted", "published", "updated", "guest", "staff", "share", "author", "by", "unknown",
+    "anonymous", "none", "null", "undefined", "view all posts",
 ];
 
 /// All distinct names joined; `None` without any.

@@ -12,51 +12,22 @@ use crate::kind::{KindGuess, PageKind};
 use crate::schema::Schema;
 
 /// `meta` names of the author, most reliable first.
+#[rustfmt::skip]
 const AUTHOR_NAMES: [&str; 13] = [
-    "author",
-    "article:author",
-    "article:author_name",
-    "citation_author",
-    "dc.creator",
-    "dcterms.creator",
-    "dc.contributor",
-    "parsely-author",
-    "sailthru.author",
-    "byl",
-    "cxenseparse:author",
-    "rbauthors",
-    "og:author",
+    "author", "article:author", "article:author_name", "citation_author", "dc.creator",
+    "dcterms.creator", "dc.contributor", "parsely-author", "sailthru.author", "byl",
+    "cxenseparse:author", "rbauthors", "og:author",
 ];
 
 /// `meta` names of the publication date, most reliable first.
+#[rustfmt::skip]
 const PUBLISHED_NAMES: [&str; 27] = [
-    "article:published_time",
-    "datepublished",
-    "og:published_time",
-    "citation_publication_date",
-    "citation_online_date",
-    "citation_date",
-    "dcterms.issued",
-    "dc.date.issued",
-    "dcterms.created",
-    "dc.date.created",
-    "dcterms.date",
-    "dc.date",
-    "dc.issued",
-    "prism.publicationdate",
-    "parsely-pub-date",
-    "sailthru.date",
-    "cxenseparse:recs:publishtime",
-    "publish_date",
-    "publish-date",
-    "published_date",
-    "published-date",
-    "publication_date",
-    "pubdate",
-    "article.published",
-    "originalpublicationdate",
-    "date",
-    "book:release_date",
+    "article:published_time", "datepublished", "og:published_time", "citation_publication_date",
+    "citation_online_date", "citation_date", "dcterms.issued", "dc.date.issued", "dcterms.created",
+    "dc.date.created", "dcterms.date", "dc.date", "dc.issued", "prism.publicationdate",
+    "parsely-pub-date", "sailthru.date", "cxenseparse:recs:publishtime", "publish_date",
+    "publish-date", "published_date", "published-date", "publication_date", "pubdate",
+    "article.published", "originalpublicationdate", "date", "book:release_date",
 ];
 
 /// `meta` names of the modification date, most reliable first.

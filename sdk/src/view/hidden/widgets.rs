@@ -48,31 +48,11 @@ fn is_icon_name(element: Element<'_>) -> bool {
 }
 
 /// Parts of the names of elements that are closed, or never shown to readers.
+#[rustfmt::skip]
 const CLOSED: &[&str] = &[
-    "blind",
-    "canvas",
-    "clone",
-    "cookie",
-    "drawer",
-    "dropdown",
-    "duplicate",
-    "flyin",
-    "flyout",
-    "hidden",
-    "loader",
-    "loading",
-    "menu",
-    "modal",
-    "overlay",
-    "placeholder",
-    "popover",
-    "popup",
-    "screen-reader",
-    "screenreader",
-    "skeleton",
-    "spinner",
-    "sr-only",
-    "tooltip",
+    "blind", "canvas", "clone", "cookie", "drawer", "dropdown", "duplicate", "flyin", "flyout",
+    "hidden", "loader", "loading", "menu", "modal", "overlay", "placeholder", "popover", "popup",
+    "screen-reader", "screenreader", "skeleton", "spinner", "sr-only", "tooltip",
 ];
 
 /// Whether the element is the panel of a tab or an accordion, judging by its role or its name.
