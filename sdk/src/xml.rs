@@ -64,6 +64,12 @@ impl Element {
         self.all(name).next()
     }
 
+    /// The child elements of this name of its first child element `list`.
+    pub fn listed<'a>(&'a self, list: &'a str, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        let list = self.child(list).into_iter();
+        list.flat_map(move |list| list.all(name))
+    }
+
     /// All text inside it, in order.
     pub fn text(&self) -> String {
         let mut text = String::new();

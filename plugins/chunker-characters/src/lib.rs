@@ -6,7 +6,6 @@
 //! word, in this order; without any, it has the maximum length. In Markdown, a code block or table
 //! row that fits into a piece is never split ([`trawl_chunk::pieces_within`]).
 
-mod ends;
 mod graphemes;
 
 use graphemes::Graphemes;
@@ -37,7 +36,7 @@ impl Chunker for Characters {
             text,
             starts,
             size.value,
-            ends::best,
+            trawl_chunk::best_end,
         ))
     }
 }

@@ -5,8 +5,6 @@
 //! which the module `estimate` describes. A piece ends at the best boundary in its last quarter, as
 //! a piece of the `characters` chunker does. Decisions D31 and D32.
 
-#[path = "../../chunker-characters/src/ends.rs"]
-mod ends;
 mod estimate;
 #[path = "../../chunker-characters/src/graphemes.rs"]
 mod graphemes;
@@ -69,7 +67,12 @@ impl Chunker for Tokens {
         let size = options.value;
         let Some(encoding) = options.encoding else {
             let starts = Starts::of(text);
-            return Ok(trawl_chunk::pieces_within(text, starts, size, ends::best));
+            return Ok(trawl_chunk::pieces_within(
+                text,
+                starts,
+                size,
+                trawl_chunk::best_end,
+            ));
         };
         let target = size.get().saturating_sub(MARGIN).max(1);
         let mut cut = Cut {
@@ -105,7 +108,7 @@ impl Cut<'_> {
         let starts =
             starts::piece_starts(part, self.encoding.token_starts(part), n_tokens as usize);
         let target = NonZeroU32::new(n_tokens).unwrap_or(NonZeroU32::MIN);
-        for span in trawl_chunk::pieces_within(part, starts, target, ends::best) {
+        for span in trawl_chunk::pieces_within(part, starts, target, trawl_chunk::best_end) {
             let (from, to) = (start + span.start as usize, start + span.end as usize);
             let found = self.encoding.token_starts(&self.text[from..to]).count();
             if found <= self.size {

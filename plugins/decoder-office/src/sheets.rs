@@ -24,11 +24,7 @@ pub(crate) fn read(
     let (mut room, mut n_left_out) = (CELLS_MAX, 0);
     let mut hidden = Vec::new();
     let mut names = Vec::new();
-    for sheet in root
-        .child("sheets")
-        .into_iter()
-        .flat_map(|sheets| sheets.all("sheet"))
-    {
+    for sheet in root.listed("sheets", "sheet") {
         let name = sheet.attribute("name").unwrap_or_default();
         let is_hidden = matches!(sheet.attribute("state"), Some("hidden" | "veryHidden"));
         if is_hidden && !options.hidden_sheets {
@@ -100,11 +96,7 @@ impl Book {
     ) -> Result<Sheet, Failure> {
         let mut sheet = Sheet::new(name);
         let mut next_row = 0;
-        for row in root
-            .child("sheetData")
-            .into_iter()
-            .flat_map(|data| data.all("row"))
-        {
+        for row in root.listed("sheetData", "row") {
             let number = row.attribute("r").and_then(|text| text.parse::<u32>().ok());
             let number = number.map_or(next_row, |number| number.saturating_sub(1));
             next_row = number.saturating_add(1);
@@ -118,11 +110,7 @@ impl Book {
                 }
             }
         }
-        for link in root
-            .child("hyperlinks")
-            .into_iter()
-            .flat_map(|it| it.all("hyperlink"))
-        {
+        for link in root.listed("hyperlinks", "hyperlink") {
             let url = link.attribute("r:id").and_then(|id| relations.get(id));
             let at = link
                 .attribute("ref")
@@ -136,10 +124,7 @@ impl Book {
                 value.link = Some(relation.target.clone());
             }
         }
-        let merged = root
-            .child("mergeCells")
-            .into_iter()
-            .flat_map(|it| it.all("mergeCell"));
+        let merged = root.listed("mergeCells", "mergeCell");
         sheet.merged = merged
             .filter_map(|merge| {
                 let (first, last) = merge.attribute("ref")?.split_once(':')?;
@@ -221,20 +206,14 @@ fn formats(root: Option<&Element>) -> Vec<NumberFormat> {
     let Some(root) = root else {
         return Vec::new();
     };
-    let own = root
-        .child("numFmts")
-        .into_iter()
-        .flat_map(|all| all.all("numFmt"));
+    let own = root.listed("numFmts", "numFmt");
     let own: HashMap<u32, NumberFormat> = own
         .filter_map(|format| {
             let id = format.attribute("numFmtId")?.parse().ok()?;
             Some((id, NumberFormat::of(format.attribute("formatCode")?)))
         })
         .collect();
-    let styles = root
-        .child("cellXfs")
-        .into_iter()
-        .flat_map(|all| all.all("xf"));
+    let styles = root.listed("cellXfs", "xf");
     let format = |style: &Element| {
         let id = style
             .attribute("numFmtId")

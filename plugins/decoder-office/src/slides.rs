@@ -22,10 +22,7 @@ pub(crate) fn read(
     (file, options): (&File<'_>, &Options),
 ) -> Result<Decoded, Failure> {
     let relations = package.relations(main)?;
-    let slides = root
-        .child("p:sldIdLst")
-        .into_iter()
-        .flat_map(|list| list.all("p:sldId"));
+    let slides = root.listed("p:sldIdLst", "p:sldId");
     let slides: Vec<&Relation> = slides
         .filter_map(|slide| relations.get(slide.attribute("r:id")?))
         .collect();
@@ -244,10 +241,7 @@ fn write_table(
     });
     let rows: Vec<Row<'_>> = rows.collect();
     tables::write(html, &rows, &mut |html, cell| {
-        let paragraphs = cell
-            .child("a:txBody")
-            .into_iter()
-            .flat_map(|body| body.all("a:p"));
+        let paragraphs = cell.listed("a:txBody", "a:p");
         for (index, paragraph) in paragraphs.enumerate() {
             if index > 0 {
                 html.open("br");

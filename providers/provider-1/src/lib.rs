@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::provider::Mode::{Both, Plain, Rendered};
 use trawl_sdk::provider::{
-    Abilities, Class, Cost, Description, Failure, Named, Page, Provider, Reply, Request,
+    Abilities, Class, Cost, Description, Failure, Named, Page, Problem, Provider, Reply, Request,
     Screenshot, Step, Task,
 };
 
@@ -210,9 +210,8 @@ struct Extracted {
 
 /// Classifies a response without a page. The vendor charges nothing for it.
 fn failure(reply: &Reply<'_>) -> Failure {
-    let problem: Value = reply.json().unwrap_or_default();
-    let text = |name: &str| problem[name].as_str();
-    let kind = text("type").unwrap_or_default();
+    let problem = Problem::of_reply(reply);
+    let kind = problem.kind().unwrap_or_default();
     let class = match (reply.status, kind) {
         (403, "/auth/account-suspended") => Class::NoCredit,
         (421, _) => Class::TargetUnreachable,
@@ -229,9 +228,9 @@ fn failure(reply: &Reply<'_>) -> Failure {
         429 if is_domain_limit(kind) => reply.retry_after().map(|_| true),
         _ => None,
     };
-    Failure::quoting_some(class, reply, text("detail").or(text("title")))
+    Failure::quoting_some(class, reply, problem.words())
         .request_id(reply.header("request-id"))
-        .code_some(text("type").filter(|kind| !kind.is_empty()))
+        .code_some(problem.kind())
         .retryable(retryable)
 }
 

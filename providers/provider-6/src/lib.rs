@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::provider::Mode::{Both, Rendered};
 use trawl_sdk::provider::{
-    Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Screenshot, Step,
-    Task,
+    Abilities, Class, Cost, Description, Failure, Page, Problem, Provider, Reply, Request,
+    Screenshot, Step, Task,
 };
 
 /// Adapter for the ZenRows Universal Scraper API.
@@ -106,7 +106,7 @@ impl Provider for ZenRows {
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let page = match problem(reply) {
             // The body is the vendor's; the target's is not delivered.
-            Some(problem) if problem.code == TARGET_NOT_FOUND => {
+            Some(problem) if problem.code() == Some(TARGET_NOT_FOUND) => {
                 Page::of_text(task, "").status(404)
             }
             Some(problem) => return Err(problem_failure(&problem, reply)),
@@ -157,27 +157,21 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     page.screenshot_base64(image.or(response.screenshot["data"].as_str()))
 }
 
-/// Problem document (RFC 9457) of a failed request.
-#[derive(Deserialize)]
-struct Problem {
-    code: String,
-    title: Option<String>,
-    detail: Option<String>,
-}
-
 /// The vendor's problem document, if this is one. Only its media type and code distinguish it from
 /// a problem document of the target. Some have the media type of any JSON; there the code must be
 /// one of the vendor's.
 fn problem(reply: &Reply<'_>) -> Option<Problem> {
     let media = reply.header("content-type")?.to_lowercase();
-    if media.starts_with("application/problem+json") {
-        return reply.json().ok();
-    }
-    if reply.status < 400 || !media.starts_with("application/json") {
+    let is_named = media.starts_with("application/problem+json");
+    let may_be_one = reply.status >= 400 && media.starts_with("application/json");
+    if !is_named && !may_be_one {
         return None;
     }
-    let problem: Problem = reply.json().ok()?;
-    is_vendor_code(&problem.code).then_some(problem)
+    let problem = Problem::of_reply(reply);
+    let is_vendors = problem
+        .code()
+        .is_some_and(|code| is_named || is_vendor_code(code));
+    is_vendors.then_some(problem)
 }
 
 /// Whether this is a code of the vendor: a known prefix and a number.
@@ -187,7 +181,8 @@ fn is_vendor_code(code: &str) -> bool {
 }
 
 fn problem_failure(problem: &Problem, reply: &Reply<'_>) -> Failure {
-    let class = match problem.code.as_str() {
+    let code = problem.code().unwrap_or_default();
+    let class = match code {
         "AUTH001" | "AUTH002" | "AUTH003" | "AUTH009" | "BLK0001" => Class::BadKey,
         "AUTH004" | "AUTH005" | "AUTH010" | "AUTH011" | "AUTH012" => Class::NoCredit,
         "AUTH006" | "AUTH008" => Class::RateLimited,
@@ -199,13 +194,9 @@ fn problem_failure(problem: &Problem, reply: &Reply<'_>) -> Failure {
         _ => class_of_status(reply.status),
     };
     // A blocked domain, a page that is too large, missing data: a retry does not help.
-    let is_permanent = matches!(
-        problem.code.as_str(),
-        "REQS001" | "RESP005" | "no_data_extracted"
-    );
-    let words = problem.detail.as_deref().or(problem.title.as_deref());
-    Failure::quoting_some(class, reply, words)
-        .code(&problem.code)
+    let is_permanent = matches!(code, "REQS001" | "RESP005" | "no_data_extracted");
+    Failure::quoting_some(class, reply, problem.words())
+        .code_some(problem.code())
         .retryable(is_permanent.then_some(false))
         .request_id(reply.header("x-request-id"))
         .cost(credits(reply).unwrap_or_else(Cost::free))

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Freshness, Hit, Query, Reply, Request, Results, Search,
-    plain_text,
+    marked_up_hit,
 };
 
 /// Adapter for the Brave Search API.
@@ -139,11 +139,9 @@ struct Profile {
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
         Self {
-            url: entry.url,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.description.unwrap_or_default()),
             date: entry.page_age,
             site_name: entry.profile.and_then(|profile| profile.name),
+            ..marked_up_hit(entry.url, &entry.title, entry.description.as_deref())
         }
     }
 }

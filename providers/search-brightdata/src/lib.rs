@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Hit, Query, Reply, Request, Results, Search,
-    google_language, google_tbs, mentions, plain_text,
+    google_language, google_tbs, marked_up_hit, mentions,
 };
 
 /// Adapter for the Bright Data SERP API.
@@ -113,12 +113,7 @@ struct Entry {
 
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
-        Self {
-            url: entry.link,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.description.unwrap_or_default()),
-            ..Self::default()
-        }
+        marked_up_hit(entry.link, &entry.title, entry.description.as_deref())
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Freshness, Hit, Query, Reply, Request, Results, Search,
-    google_language, mentions, plain_text,
+    google_language, marked_up_hit, mentions,
 };
 
 /// Adapter for the Browserless search API.
@@ -131,12 +131,7 @@ struct Entry {
 
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
-        Self {
-            url: entry.url,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.description.unwrap_or_default()),
-            ..Self::default()
-        }
+        marked_up_hit(entry.url, &entry.title, entry.description.as_deref())
     }
 }
 

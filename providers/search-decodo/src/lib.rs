@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Hit, Query, Reply, Request, Results, Search,
-    google_language, google_place, google_tbs, json_text, mentions, plain_text,
+    google_language, google_place, google_tbs, json_text, marked_up_hit, mentions,
 };
 
 /// Adapter for the Google search of the Decodo Web Scraping API.
@@ -137,12 +137,7 @@ struct Entry {
 
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
-        Self {
-            url: entry.url,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.desc.unwrap_or_default()),
-            ..Self::default()
-        }
+        marked_up_hit(entry.url, &entry.title, entry.desc.as_deref())
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Hit, Query, Reply, Request, Results, Search,
-    google_language, google_place, google_tbs, json_text, mentions, plain_text,
+    google_language, google_place, google_tbs, json_text, marked_up_hit, mentions,
 };
 
 /// Adapter for the Google search of the Oxylabs Web Scraper API.
@@ -124,11 +124,8 @@ struct Entry {
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
         Self {
-            url: entry.url,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.desc.unwrap_or_default()),
-            date: None,
             site_name: entry.favicon_text,
+            ..marked_up_hit(entry.url, &entry.title, entry.desc.as_deref())
         }
     }
 }

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Freshness, Hit, Query, Reply, Request, Results, Search,
-    google_language, mentions, plain_text,
+    google_language, marked_up_hit, mentions,
 };
 
 /// Adapter for the Scrape.do Google Search API.
@@ -91,12 +91,7 @@ struct Entry {
 
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
-        Self {
-            url: entry.link,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.snippet.unwrap_or_default()),
-            ..Self::default()
-        }
+        marked_up_hit(entry.link, &entry.title, entry.snippet.as_deref())
     }
 }
 

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use trawl_sdk::search::{
     Class, Cost, Description, Failure, Freshness, Hit, Query, Reply, Request, Results, Search,
-    google_language, mentions, plain_text,
+    google_language, marked_up_hit, mentions,
 };
 
 /// Adapter for the ScrapingBee Google Search API.
@@ -90,11 +90,8 @@ struct Entry {
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
         Self {
-            url: entry.url,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.description.unwrap_or_default()),
             date: entry.date.filter(|date| !date.is_empty()),
-            site_name: None,
+            ..marked_up_hit(entry.url, &entry.title, entry.description.as_deref())
         }
     }
 }

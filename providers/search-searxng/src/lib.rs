@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 use trawl_sdk::search::{
-    Class, Description, Failure, Freshness, Hit, Query, Reply, Request, Results, Search, plain_text,
+    Class, Description, Failure, Freshness, Hit, Query, Reply, Request, Results, Search,
+    marked_up_hit,
 };
 
 /// Adapter for the search API of SearXNG.
@@ -114,11 +115,12 @@ struct Entry {
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
         Self {
-            url: entry.url,
-            title: plain_text(&entry.title.unwrap_or_default()),
-            snippet: plain_text(&entry.content.unwrap_or_default()),
             date: entry.published_date,
-            site_name: None,
+            ..marked_up_hit(
+                entry.url,
+                entry.title.as_deref().unwrap_or_default(),
+                entry.content.as_deref(),
+            )
         }
     }
 }

@@ -5,8 +5,8 @@
 
 use serde::Deserialize;
 use trawl_sdk::search::{
-    Class, Cost, Description, Failure, Hit, Query, Reply, Request, Results, Search,
-    google_language, google_tbs, plain_text,
+    Class, Cost, Description, Failure, Hit, Problem, Query, Reply, Request, Results, Search,
+    google_language, google_tbs, marked_up_hit,
 };
 
 /// Adapter for the ZenRows Google Search Results API.
@@ -97,29 +97,14 @@ struct Entry {
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
         let snippet = entry.snippet.or(entry.description);
-        Self {
-            url: entry.link,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&snippet.unwrap_or_default()),
-            ..Self::default()
-        }
+        marked_up_hit(entry.link, &entry.title, snippet.as_deref())
     }
-}
-
-/// Problem document (RFC 9457) of a failed request.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Problem {
-    code: Option<String>,
-    title: Option<String>,
-    detail: Option<String>,
 }
 
 /// Classifies a response without results. The vendor charges only those with results.
 fn failure(reply: &Reply<'_>) -> Failure {
-    let problem: Problem = reply.json().unwrap_or_default();
-    let code = problem.code.as_deref();
-    let class = match code.unwrap_or_default() {
+    let problem = Problem::of_reply(reply);
+    let class = match problem.code().unwrap_or_default() {
         "AUTH001" | "AUTH002" | "AUTH003" | "AUTH009" | "BLK0001" => Class::BadKey,
         "AUTH004" | "AUTH005" | "AUTH010" | "AUTH011" | "AUTH012" => Class::NoCredit,
         "AUTH006" | "AUTH008" => Class::RateLimited,
@@ -128,9 +113,8 @@ fn failure(reply: &Reply<'_>) -> Failure {
             status => Class::of_status(status),
         },
     };
-    let words = problem.detail.as_deref().or(problem.title.as_deref());
-    Failure::quoting_some(class, reply, words)
-        .code_some(code)
+    Failure::quoting_some(class, reply, problem.words())
+        .code_some(problem.code())
         .request_id(reply.header("x-request-id"))
         .cost(credits(reply).unwrap_or_else(Cost::free))
 }

@@ -5,8 +5,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::search::{
-    Class, Cost, Description, Failure, Hit, Query, Reply, Request, Results, Search,
-    google_language, plain_text,
+    Class, Cost, Description, Failure, Hit, Problem, Query, Reply, Request, Results, Search,
+    google_language, marked_up_hit,
 };
 
 /// Adapter for the Zyte Search API.
@@ -124,29 +124,22 @@ struct Entry {
 
 impl From<Entry> for Hit {
     fn from(entry: Entry) -> Self {
-        Self {
-            url: entry.url,
-            title: plain_text(&entry.title),
-            snippet: plain_text(&entry.snippet.unwrap_or_default()),
-            ..Self::default()
-        }
+        marked_up_hit(entry.url, &entry.title, entry.snippet.as_deref())
     }
 }
 
 /// Classifies a response without results. It is free: only those with status 200 are charged.
 fn failure(reply: &Reply<'_>) -> Failure {
-    let problem: Value = reply.json().unwrap_or_default();
-    let text = |name: &str| problem[name].as_str();
-    let kind = text("type");
-    let class = match (reply.status, kind) {
+    let problem = Problem::of_reply(reply);
+    let class = match (reply.status, problem.kind()) {
         (403, Some("/auth/account-suspended")) => Class::NoCredit,
         (503, Some("/limits/over-global-limit")) => Class::RateLimited,
         (500, Some("/server/timed-out")) => Class::ProviderTimeout,
         (451 | 520, _) => Class::TargetBlocked,
         (status, _) => Class::of_status(status),
     };
-    Failure::quoting_some(class, reply, text("detail").or(text("title")))
-        .code_some(kind)
+    Failure::quoting_some(class, reply, problem.words())
+        .code_some(problem.kind())
         .request_id(reply.header("request-id"))
 }
 

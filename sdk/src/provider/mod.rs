@@ -41,10 +41,12 @@
 //! trawl_sdk::export!(provider: Acme);
 //! ```
 
+mod problem;
 mod words;
 
 use serde::de::DeserializeOwned;
 
+pub use problem::Problem;
 #[doc(inline)]
 pub use trawl_contract::provider::{
     Abilities, Charged, Class, Content, Cost, Credential, Description, Exchange, Failure,

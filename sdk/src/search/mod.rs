@@ -8,7 +8,7 @@
 //! ```
 //! use serde::Deserialize;
 //! use trawl_sdk::search::{
-//!     Class, Cost, Description, Failure, Hit, Query, Reply, Request, Results, Search,
+//!     Class, Cost, Description, Failure, Query, Reply, Request, Results, Search, marked_up_hit,
 //! };
 //!
 //! struct Acme;
@@ -44,11 +44,7 @@
 //!             return Err(Failure::of_reply(Class::of_status(reply.status), reply));
 //!         }
 //!         let found: Vec<Found> = reply.json()?;
-//!         let hits = found.into_iter().map(|Found { url, title }| Hit {
-//!             url,
-//!             title,
-//!             ..Hit::default()
-//!         });
+//!         let hits = found.into_iter().map(|hit| marked_up_hit(hit.url, &hit.title, None));
 //!         Ok(Results::free(hits.collect()).cost(Cost::listed("query")))
 //!     }
 //! }
@@ -70,10 +66,10 @@ pub use trawl_contract::provider::{
 pub use trawl_contract::search::{COUNT_MAX, Description, Freshness, Hit, Query, Results};
 
 #[doc(inline)]
-pub use crate::provider::mentions;
+pub use crate::provider::{Problem, mentions};
 
 pub use google::{google_language, google_place, google_tbs};
-pub use text::plain_text;
+pub use text::{marked_up_hit, plain_text};
 
 /// An adapter for one web search service. The contract is `wit/search/1`.
 pub trait Search {

@@ -1,5 +1,7 @@
 //! Texts of results, which services mark up.
 
+use super::Hit;
+
 /// Character references that services write in titles and snippets.
 const REFERENCES: [(&str, char); 7] = [
     ("amp", '&'),
@@ -12,6 +14,17 @@ const REFERENCES: [(&str, char); 7] = [
 ];
 /// Longest character reference between `&` and `;`.
 const REFERENCE_BYTES_MAX: usize = 8;
+
+/// A result whose title and snippet are [marked up](plain_text), without a date and the name of its
+/// site.
+pub fn marked_up_hit(url: String, title: &str, snippet: Option<&str>) -> Hit {
+    Hit {
+        url,
+        title: plain_text(title),
+        snippet: plain_text(snippet.unwrap_or_default()),
+        ..Hit::default()
+    }
+}
 
 /// A title or snippet without the tags with which services mark the words that match, with its
 /// character references resolved and its white space folded. A `<` that begins no tag is text.
@@ -70,7 +83,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain_text;
+    use super::*;
 
     #[test]
     fn marks_are_removed_and_other_text_stays() {
@@ -86,5 +99,20 @@ mod tests {
         check("<unclosed ü", "<unclosed ü");
         check("&ü;", "&ü;");
         check("", "");
+    }
+
+    #[test]
+    fn a_hit_has_plain_texts() {
+        let hit =
+            |snippet| marked_up_hit("https://a.example/?b&amp;".to_owned(), "<b>A</b>", snippet);
+        let expected = |snippet: &str| Hit {
+            url: "https://a.example/?b&amp;".to_owned(),
+            title: "A".to_owned(),
+            snippet: snippet.to_owned(),
+            date: None,
+            site_name: None,
+        };
+        assert_eq!(hit(Some("b &lt; <i>c</i>")), expected("b < c"));
+        assert_eq!(hit(None), expected(""));
     }
 }

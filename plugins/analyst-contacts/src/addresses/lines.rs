@@ -29,8 +29,6 @@ const REGIONS: [&str; 7] = [
 ];
 /// Words for a post office box, in lower case.
 const BOXES: [&str; 5] = ["p.o. box", "po box", "p.o.box", "p. o. box", "pobox"];
-/// Names of the countries without postal codes, which end their addresses.
-const COUNTRIES: [&str; 4] = ["U.A.E", "UAE", "United Arab", "Qatar"];
 /// Words inside the names of towns that have no capital.
 const SMALL_WORDS: &str = "am an der im in bei ob la de du sur en del do da das dos den v nad";
 /// The Japanese postal mark: `〒150-0002 東京都…` is an address on the pages of any country.
@@ -203,10 +201,7 @@ fn boxed(line: &str, country: &str) -> Option<Address> {
     let rest = line[at + length..].trim_start_matches([' ', ':', '.', '#', '\u{a0}']);
     let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = rest.split_at_checked(n_digits).filter(|_| n_digits > 0)?;
-    let mut countries = COUNTRIES.iter();
-    let rest = countries
-        .find_map(|country| rest.split_once(country))
-        .map_or(rest, |(rest, _)| rest);
+    let rest = hint::before_name(rest);
     let after = town_of(rest.trim_start_matches([' ', ',', '-', '–', '|', '\u{a0}']));
     let mut parts = parts_of(&line[..at]);
     let town = match after.filter(|town| !is_label(town)) {

@@ -38,6 +38,7 @@ SA > P.O. Box 1234, Riyadh 11564, Saudi Arabia > P.O. Box 1234|11564|Riyadh|
 SA > شارع العليا 7277، الرياض 12212 > شارع العليا 7277|12212|الرياض|
 AE > P.O. Box 12345, Dubai, UAE > P.O. Box 12345||Dubai|
 AE > Al Moosa Tower 2, Sheikh Zayed Road, PO Box: 12345, Dubai U.A.E. > PO Box 12345||Dubai|
+AE > P.O. Box 4567 Abu Dhabi United Arab Emirates > P.O. Box 4567||Abu Dhabi|
 QA > Al Jazi Tower 12, Doha, P.O. Box 3050, Qatar > Al Jazi Tower 12, P.O. Box 3050||Doha|
 AE > Dubai, PO Box 333, Tel: +971 4 222 2222 > PO Box 333||Dubai|
 AE > Gate Village 5, DIFC, Dubai, P.O. Box 506555 > P.O. Box 506555||Dubai|

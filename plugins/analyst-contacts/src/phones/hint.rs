@@ -27,8 +27,8 @@ const NAMES: &str = "united arab emirates=AE,austria=AT,österreich=AT,australia
     france=FR,united kingdom=GB,england=GB,scotland=GB,wales=GB,ireland=IE,india=IN,italy=IT,\
     italia=IT,japan=JP,mexico=MX,méxico=MX,netherlands=NL,nederland=NL,norway=NO,norge=NO,\
     new zealand=NZ,poland=PL,polska=PL,portugal=PT,sweden=SE,sverige=SE,singapore=SG,\
-    united states=US,usa=US,south africa=ZA,uae=AE,qatar=QA,saudi arabia=SA,ukraine=UA,\
-    україна=UA";
+    united states=US,usa=US,south africa=ZA,uae=AE,u.a.e=AE,qatar=QA,saudi arabia=SA,\
+    ukraine=UA,україна=UA";
 
 /// The countries to try, strongest evidence first, without duplicates.
 pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {
@@ -64,10 +64,30 @@ pub(crate) fn code_of(name: &str) -> Option<&'static str> {
     country_of(NAMES, &name)
 }
 
+/// The text in front of the first country name with a capital letter; all of it without one.
+pub(crate) fn before_name(text: &str) -> &str {
+    let mut capitals = text
+        .char_indices()
+        .filter(|(_, letter)| letter.is_uppercase());
+    let name = capitals.find(|&(at, _)| begins_with_name(&text[at..]));
+    name.map_or(text, |(at, _)| &text[..at])
+}
+
+fn begins_with_name(text: &str) -> bool {
+    rows(NAMES).any(|(name, _)| {
+        let mut letters = text.chars().flat_map(char::to_lowercase);
+        name.chars().all(|letter| letters.next() == Some(letter))
+            && !letters.next().is_some_and(char::is_alphanumeric)
+    })
+}
+
 fn country_of(table: &'static str, key: &str) -> Option<&'static str> {
-    let rows = table.split(',').filter_map(|row| row.split_once('='));
-    let mut own = rows.filter(|(own, _)| *own == key);
+    let mut own = rows(table).filter(|(own, _)| *own == key);
     own.next().map(|(_, country)| country)
+}
+
+fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    table.split(',').filter_map(|row| row.split_once('='))
 }
 
 /// Countries named at the end of a line or after its last comma, as in postal addresses.
@@ -101,5 +121,23 @@ impl Homes {
         if !is_known && self.found.len() < HOMES_MAX {
             self.found.extend(Region::of(&code));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{before_name, code_of};
+
+    #[test]
+    fn country_names_end_addresses() {
+        let check = |text: &str, expected: &str| assert_eq!(before_name(text), expected, "{text}");
+        check("Dubai, U.A.E.", "Dubai, ");
+        check("Abu Dhabi UNITED ARAB EMIRATES", "Abu Dhabi ");
+        check("DohaQatar", "Doha");
+        check("Wien, Österreich, Austria", "Wien, ");
+        check("Київ, Україна", "Київ, ");
+        check("Indiana, Usability, uae", "Indiana, Usability, uae");
+        check("", "");
+        assert_eq!(code_of(" U.A.E"), Some("AE"));
     }
 }

@@ -3,7 +3,7 @@
 use trawl_metadata::{Metadata, PageKind};
 use trawl_sdk::{Element, Tag};
 
-use super::names::role_of;
+use super::names::{names_wall, role_of};
 use super::outline::Outline;
 use super::phrases;
 use super::role::Role;
@@ -187,6 +187,7 @@ impl<'p> Finder<'p> {
     fn role_of_name(&self, at: usize, element: Element<'_>) -> Option<Role> {
         let named = ["class", "id", "itemprop", "data-testid", "data-component"];
         let mut names = named.iter().filter_map(|name| element.attr(name));
+        let mut all = names.clone();
         let role = names.find_map(|name| role_of(name).filter(|role| self.fits(*role, at)))?;
         let is_right = match role {
             Role::Headline => self
@@ -199,7 +200,7 @@ impl<'p> Finder<'p> {
                 .text(at, element)
                 .is_some_and(|text| self.is_forum || self.metadata.is_date(&text)),
             // What is behind a wall is named after it, too.
-            Role::Consent => !(names_wall(element) && self.has_prose(at)),
+            Role::Consent => !(all.any(names_wall) && self.has_prose(at)),
             _ => true,
         };
         is_right.then_some(role)
@@ -271,15 +272,6 @@ impl<'p> Finder<'p> {
         }
         phrases::role_of(&text, links)
     }
-}
-
-/// Whether an element is named after a wall that asks for money or an account.
-fn names_wall(element: Element<'_>) -> bool {
-    let mut names = ["class", "id"].iter().filter_map(|name| element.attr(name));
-    names.any(|name| {
-        let name = name.to_ascii_lowercase();
-        name.contains("paywall") || name.contains("regwall")
-    })
 }
 
 /// Whether an attribute has this word among others.

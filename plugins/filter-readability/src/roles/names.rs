@@ -3,7 +3,7 @@
 use super::role::Role;
 
 /// Words and pairs of words with their roles, sorted.
-const WORDS: [(&str, Role); 150] = [
+const WORDS: [(&str, Role); 148] = [
     ("about-author", Role::Biography),
     ("about-the", Role::Biography),
     ("addthis", Role::Share),
@@ -91,7 +91,6 @@ const WORDS: [(&str, Role); 150] = [
     ("nickname", Role::Byline),
     ("onetrust", Role::Consent),
     ("outbrain", Role::Related),
-    ("paywall", Role::Consent),
     ("photo-credit", Role::Credit),
     ("photocredit", Role::Credit),
     ("photographer", Role::Credit),
@@ -114,7 +113,6 @@ const WORDS: [(&str, Role); 150] = [
     ("recirculation", Role::Related),
     ("recommendations", Role::Related),
     ("recommended", Role::Related),
-    ("regwall", Role::Consent),
     ("related", Role::Related),
     ("respond", Role::Comments),
     ("share", Role::Share),
@@ -156,6 +154,9 @@ const WORDS: [(&str, Role); 150] = [
     ("you-may", Role::Related),
 ];
 
+/// Words for walls that ask for money or an account. They have the role of a notice, but what is
+/// behind a wall is named after it, too.
+const WALLS: [&str; 2] = ["paywall", "regwall"];
 /// Most bytes of a name that are read: the rest is utility classes.
 const NAME_BYTES_MAX: usize = 160;
 /// Longest word, in bytes.
@@ -177,7 +178,19 @@ pub(super) fn role_of(name: &str) -> Option<Role> {
     single
 }
 
+/// Whether a word of a class list, an id or a property is that of a wall.
+pub(super) fn names_wall(name: &str) -> bool {
+    words(name).any(|word| is_wall(&word))
+}
+
+fn is_wall(word: &str) -> bool {
+    WALLS.contains(&word)
+}
+
 fn find(word: &str) -> Option<Role> {
+    if is_wall(word) {
+        return Some(Role::Consent);
+    }
     let found = WORDS.binary_search_by(|(known, _)| (*known).cmp(word));
     found.ok().map(|at| WORDS[at].1)
 }
@@ -207,14 +220,26 @@ fn words(name: &str) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, WORDS, role_of};
+    use super::{Role, WALLS, WORDS, names_wall, role_of};
 
     #[test]
     fn words_are_sorted_and_found() {
         assert!(WORDS.is_sorted_by(|a, b| a.0 < b.0));
         for (word, role) in WORDS {
             assert_eq!(role_of(word), Some(role), "{word}");
+            assert!(!names_wall(word), "{word}");
         }
+    }
+
+    #[test]
+    fn walls_are_notices() {
+        for word in WALLS {
+            for name in [word.to_owned(), format!("article {word}-box")] {
+                assert_eq!(role_of(&name), Some(Role::Consent), "{name}");
+                assert!(names_wall(&name), "{name}");
+            }
+        }
+        assert!(!names_wall("wall walls cookie-wall"));
     }
 
     #[test]

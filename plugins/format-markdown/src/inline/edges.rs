@@ -5,18 +5,18 @@
 //! replaces the delimiter.
 
 use super::Writer;
-use super::marks::{Mark, Open};
+use super::marks::{EnclosingMark, Mark, Open};
 use crate::flanking::can_close;
 
 /// The no-break space, which does not end a line.
 const HARD_BLANK: char = '\u{a0}';
 /// Punctuation that may be moved before a mark.
 const OPENING: &[char] = &[
-    '"', '\'', '«', '„', '“', '‘', '「', '『', '（', '《', '〈', '【', '〔',
+    '(', '"', '\'', '«', '„', '“', '‘', '「', '『', '（', '《', '〈', '【', '〔',
 ];
 /// Punctuation that may be moved after a mark.
 const CLOSING: &[char] = &[
-    '"', '\'', '.', ',', ':', ';', '!', '?', '»', '”', '’', '…', '」', '』', '）', '》', '〉',
+    ')', '"', '\'', '.', ',', ':', ';', '!', '?', '»', '”', '’', '…', '」', '』', '）', '》', '〉',
     '】', '〕', '。', '，', '、', '：', '；', '！', '？', '،', '؛', '؟',
 ];
 
@@ -25,6 +25,7 @@ const CLOSING_MAX: usize = 16;
 
 /// Brackets of those that belong together.
 const PAIRS: &[(char, char)] = &[
+    ('(', ')'),
     ('«', '»'),
     ('„', '”'),
     ('“', '”'),
@@ -72,15 +73,21 @@ impl<'a> Writer<'a> {
 
     /// After a letter, a delimiter before punctuation does not open a mark.
     fn punctuation_before_marks(&mut self, text: &str) -> usize {
-        let rest = text.trim_start_matches(OPENING);
+        let opened = text.trim_start_matches(OPENING);
+        let closed = text.trim_start_matches(CLOSING);
+        // Quotation marks are both.
+        let is_closing = opened.len() == text.len() || closed.starts_with(is_space);
+        let rest = if is_closing { closed } else { opened };
         let n_bytes = text.len() - rest.len();
-        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let may_follow = |c: char| c.is_alphanumeric() || is_closing && is_space(c);
+        // A full stop after a number would begin a list item.
+        let may_precede = |c: char| c.is_alphabetic() || !is_closing && c.is_alphanumeric();
         let is_between = n_bytes > 0
             && self.code.is_empty()
             && self.leaf.is_some()
             && !self.has_gap()
-            && is_letter(rest.chars().next())
-            && is_letter(self.lines.out.chars().next_back());
+            && rest.starts_with(may_follow)
+            && self.lines.out.ends_with(may_precede);
         if !is_between {
             return 0;
         }
@@ -89,7 +96,7 @@ impl<'a> Writer<'a> {
             && n_same < self.enclosing.len()
             && self.enclosing[n_same..]
                 .iter()
-                .all(|enclosing| !enclosing.is_link());
+                .all(EnclosingMark::may_lose_punctuation);
         if !begins_mark {
             return 0;
         }
@@ -101,6 +108,7 @@ impl<'a> Writer<'a> {
     pub(super) fn close_delimited(&mut self, open: Open<'a>, next: Option<char>) {
         let mark = open.mark;
         let punctuation = self.take_punctuation(open, next);
+        let next = punctuation.chars().next().or(next);
         if open.as_tag || self.turn_into_tag(open, next) {
             self.lines.out.push_str("</");
             self.lines.out.push_str(mark.tag());
@@ -130,8 +138,16 @@ impl<'a> Writer<'a> {
         if open.as_tag || can_close(self.last_char(open.mark), next) {
             return String::new();
         }
+        if let Some(bracket) = self.take_brackets(open, start) {
+            return bracket;
+        }
         let content = self.lines.out.get(start..).unwrap_or_default();
-        let mut end = start + content.trim_end_matches(CLOSING).len();
+        let closed = content.trim_end_matches(CLOSING);
+        // An opening bracket belongs to what follows.
+        let opened = closed.trim_end_matches(OPENING);
+        let is_escaped = opened.len() < closed.len() && opened.ends_with('\\');
+        let kept = if is_escaped { closed } else { opened };
+        let mut end = start + kept.trim_end_matches(' ').len();
         // A bracket stays with the one that it closes.
         let last = content[end - start..].char_indices().rev();
         let bracket = last.take(CLOSING_MAX).find(|&(at, c)| {
@@ -150,6 +166,24 @@ impl<'a> Writer<'a> {
         }
         self.lines.out.push_str(&punctuation);
         String::new()
+    }
+
+    /// Moves the opening bracket of a mark that is all in brackets before it, and removes the other
+    /// one.
+    fn take_brackets(&mut self, open: Open<'_>, start: usize) -> Option<String> {
+        let mut chars = self.lines.out.get(start..)?.chars();
+        let (first, last) = (chars.next()?, chars.next_back()?);
+        let inner = chars.as_str();
+        let is_around = PAIRS.contains(&(first, last))
+            && inner.starts_with(char::is_alphanumeric)
+            && inner.ends_with(char::is_alphanumeric)
+            && !inner.contains([first, last]);
+        if !is_around {
+            return None;
+        }
+        let moved = [&String::from(first), open.mark.delimiter(), inner].concat();
+        self.lines.out.replace_range(open.at.., &moved);
+        Some(last.into())
     }
 
     /// Drops the tag of a mark without letters: a full stop need not be bold.
@@ -199,4 +233,8 @@ impl<'a> Writer<'a> {
         self.code_end = 0;
         true
     }
+}
+
+fn is_space(c: char) -> bool {
+    c.is_ascii_whitespace()
 }

@@ -62,8 +62,9 @@ pub(super) struct EnclosingMark<'a> {
 }
 
 impl EnclosingMark<'_> {
-    pub(super) fn is_link(&self) -> bool {
-        matches!(self.mark, Mark::Link(..))
+    /// Whether punctuation at its edge may be written outside: what is raised or linked stays so.
+    pub(super) fn may_lose_punctuation(&self) -> bool {
+        !matches!(self.mark, Mark::Link(..) | Mark::Sub | Mark::Sup)
     }
 }
 

@@ -204,3 +204,24 @@ fn the_number_of_a_line_of_code_is_left_out() {
         "```\na\nb\n```",
     );
 }
+
+#[test]
+fn punctuation_that_would_keep_a_delimiter_from_its_meaning_is_written_outside() {
+    check("<p>will <i>not (</i>i.e. a)", "will *not* (i.e. a)");
+    check("<p>he <b>said \"</b>hello\"", "he **said** \"hello\"");
+    check("<p>word<b>, and</b> more", "word, **and** more");
+    check("<p>(see a<b>) and</b> b", "(see a) **and** b");
+    check("<p>a<b>(x)</b>b", "a(**x**)b");
+    check("<p><b>【お知らせ】</b>有料記事", "【**お知らせ**】有料記事");
+    check("<p><b>Kit (UK).</b>Read", "**Kit (UK)**.Read");
+    // No list item, no other text that is raised or linked.
+    check("<p>1<b>. a</b>b", "1<strong>. a</strong>b");
+    check("<p>x<sup>(1)</sup>y", "x<sup>(1)</sup>y");
+    check("<p>a<a href=/q>(x)</a>b", "a[(x)](https://example.com/q)b");
+    // What is left has no other form.
+    check("<p><b>Kit (UK)</b>Read", "<strong>Kit (UK)</strong>Read");
+    check(
+        "<p><b>「a」と「b」</b>は",
+        "<strong>「a」と「b」</strong>は",
+    );
+}

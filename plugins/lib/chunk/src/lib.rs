@@ -29,6 +29,7 @@
 
 mod blocks;
 mod cutter;
+mod ends;
 mod links;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ use trawl_sdk::Span;
 
 pub use blocks::{Blocks, heading_at_end};
 use cutter::Cutter;
+pub use ends::best_end;
 
 /// Defines `Size`, the options of a chunker whose only option is the size of a piece, and
 /// `SIZE_SCHEMA`, their JSON Schema. The first argument is the default size, the second describes

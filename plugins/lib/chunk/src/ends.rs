@@ -1,10 +1,10 @@
-//! The best boundary for a piece.
+//! The best boundary for a piece whose units are smaller than words.
 
 /// Maximum length of the mark before a boundary, in bytes.
 const MARK_BYTES: usize = 4;
 
 /// The best boundary from `earliest` to `full`: after a paragraph, a line, a sentence, or a word.
-pub(crate) fn best(text: &str, earliest: usize, full: usize) -> Option<usize> {
+pub fn best_end(text: &str, earliest: usize, full: usize) -> Option<usize> {
     let from = text.floor_char_boundary(earliest.saturating_sub(MARK_BYTES));
     let last = text.get(from..full)?;
     let ends = [
