@@ -75,6 +75,8 @@ impl Chromium {
             json!({
                 "url": page.url, "request": "browser", "return_format": "empty",
                 "automation_scripts": {"*": steps},
+                // Many judges may be at work.
+                "request_timeout": 120,
             })
         });
         let entries = self.entries(bodies.collect()).await;

@@ -21,7 +21,7 @@ mod social;
 mod tests;
 mod words;
 
-use analyst_base::{OnePage, PageAnalyst};
+use analyst_base::PageAnalyst;
 use serde_json::Value;
 use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::{Document, Failure, Info};
