@@ -37,7 +37,7 @@ use phones::Region;
 /// contacts in running text; its answers count only if they occur on the page.
 pub struct Contacts;
 
-trawl_sdk::export!(analyst: OnePage<Contacts>);
+trawl_sdk::export!(analyst: analyst_base::OnePage<Contacts>);
 
 /// The options of a caller.
 #[derive(Clone, Debug, Default, serde::Deserialize)]

@@ -12,7 +12,7 @@ mod tests;
 mod url;
 mod vocabulary;
 
-use analyst_base::{OnePage, PageAnalyst, prompt_of};
+use analyst_base::{PageAnalyst, prompt_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::{Finding, Model, Question, Step};
@@ -66,7 +66,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
-trawl_sdk::export!(analyst: OnePage<FilterLinks>);
+trawl_sdk::export!(analyst: analyst_base::OnePage<FilterLinks>);
 
 /// The checked options of a task.
 struct Request {

@@ -9,7 +9,7 @@ mod taxonomy;
 #[cfg(test)]
 mod tests;
 
-use analyst_base::{OnePage, PageAnalyst, prompt_of};
+use analyst_base::{PageAnalyst, prompt_of};
 use serde::Serialize;
 use serde_json::Value;
 use trawl_sdk::analyst::{Finding, Model, Question, Step};
@@ -52,7 +52,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
-trawl_sdk::export!(analyst: OnePage<Label>);
+trawl_sdk::export!(analyst: analyst_base::OnePage<Label>);
 
 /// The answer for one page.
 #[derive(Debug, Serialize)]

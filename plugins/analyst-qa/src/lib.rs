@@ -12,7 +12,7 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-use analyst_base::{OnePage, PageAnalyst, prompt_of};
+use analyst_base::{PageAnalyst, prompt_of};
 use serde_json::Value;
 use trawl_sdk::analyst::{Finding, Model, Question, Step};
 use trawl_sdk::{Document, Failure, Info};
@@ -49,7 +49,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
-trawl_sdk::export!(analyst: OnePage<Qa>);
+trawl_sdk::export!(analyst: analyst_base::OnePage<Qa>);
 
 impl Options {
     /// The inquiry, if any.
