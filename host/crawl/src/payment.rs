@@ -61,8 +61,8 @@ pub(super) struct NotKnown;
 
 /// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
 /// pages hold the money for it, the page waits with its content, unless the crawl is stopped. One
-/// that is given up has failed and costs nothing. `None` if the crawl is paused or parked before: it
-/// is fetched again when that continues.
+/// that is given up has failed and costs nothing. `None` if the crawl is paused or parked before:
+/// it is fetched again when that continues.
 pub(super) async fn settled(
     run: &CrawlRun,
     paid_by: PaidBy<'_>,

@@ -12,8 +12,8 @@ const STREAMS_MAX: Duration = Duration::from_secs(20);
 /// How long connections have at least to send the rest of their responses and close, also when
 /// requests took all the time there is.
 const SEND_MIN: Duration = Duration::from_secs(1);
-/// How long what is in flight when everything closes may still take. After a drain that is only what
-/// was aborted, and has nothing left to do but give back what it reserved.
+/// How long what is in flight when everything closes may still take. After a drain that is only
+/// what was aborted, and has nothing left to do but give back what it reserved.
 const ABORTED_MAX: Duration = Duration::from_secs(1);
 
 impl App {
