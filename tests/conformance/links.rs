@@ -51,7 +51,10 @@ fn is_web(url: &str) -> bool {
 /// Whether the server left an attribute as it is, since it is not a URL. Its query may be in the
 /// page's character set.
 fn is_left(it: &Difference) -> bool {
-    let front = it.trawl.split_once('?').map_or(&*it.trawl, |(front, _)| front);
+    let front = it
+        .trawl
+        .split_once('?')
+        .map_or(&*it.trawl, |(front, _)| front);
     let written = format!("{front:?}");
     it.input.contains(&written[1..written.len() - 1])
 }
