@@ -29,7 +29,9 @@ def read_pymupdf(path):
         pages = [page.get_text("xhtml", sort=True) for page in document]
         links = [link["uri"] for page in document for link in page.get_links() if link.get("uri")]
         seconds = time.process_time() - began
-        tables = [table.extract() for page in document for table in page.find_tables().tables]
+        # None of a page whose search fails.
+        found = [page.find_tables() for page in document]
+    tables = [table.extract() for of_page in found if of_page for table in of_page.tables]
     cells = [cell for table in tables for line in table for cell in line if cell]
     return {"html": "".join(pages), "links": links, "cells": cells, "seconds": seconds}
 
