@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Embedded directories, and the extension of their files.
-const EMBEDDED: [(&str, &str); 4] = [
+const EMBEDDED: [(&str, &str); 5] = [
     ("contract", "rs"),
+    ("contract", "txt"),
     ("sdk", "rs"),
     ("wit", "wit"),
     ("docs", "md"),

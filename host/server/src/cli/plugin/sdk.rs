@@ -35,6 +35,7 @@ mod tests {
         assert!(has("sdk/src/lib.rs"));
         assert!(has("contract/Cargo.toml"));
         assert!(has("contract/src/lib.rs"));
+        assert!(has("contract/src/provider/countries.txt"));
         let kinds = PluginKind::ALL.map(PluginKind::name);
         for kind in kinds.into_iter().chain(["types", "document"]) {
             assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");
