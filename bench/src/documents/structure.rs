@@ -8,16 +8,19 @@ use super::words::{self, key};
 /// What is around the text of documentation in HTML and on none of its pages in print: navigation
 /// of Sphinx, DocBook, Texinfo, Doxygen, pod2html and SiSU.
 const NAVIGATION: &str = "head, script, style, nav, noscript, .navheader, .navfooter, .nav-panel, \
-    .related, .sphinxsidebar, .headerlink, .navigation, .navpath, .navrow1, .navrow2, .ttc, \
+    .node, .related, .sphinxsidebar, .headerlink, .navigation, .navpath, .navrow1, .navrow2, .ttc, \
     .copiable-anchor, .copiable-link, .section-toc, .mini-toc, .header > p, table.nav, #top, \
     #side-nav, #nav-path, #doc-content > .header > .summary, body > .header, body > div.footer, .menu, #MSearchSelectWindow";
 /// Tables of contents and indexes: their words count, but not as headings, tables, lists or links.
 const CONTENTS: &str = ".toc, .toctree-wrapper > ul, .contents, .shortcontents, .table-of-contents, \
     .list-of-tables, .list-of-figures, .index, nav, [role=doc-toc], #index, \
     [class*=printindex], [class^=index-], [class*=letters-header]";
-/// Tables that DocBook sets its remarks in, each beside its picture: no tables of the document.
+/// Tables that DocBook sets its remarks in, each beside its picture, and its lists of terms and of
+/// questions: no tables of the document.
 const LAYOUT: &str = ".note > table, .tip > table, .important > table, .warning > table, \
-    .caution > table";
+    .caution > table, table.variablelist, table.simplelist, table[summary='Q and A Div']";
+/// What a page has that only leads to another: Texinfo makes one of each anchor.
+const REDIRECTION: &str = "meta[http-equiv=refresh i]";
 /// Elements whose text is apart from what is beside them.
 const BLOCKS: [&str; 35] = [
     "address",
@@ -80,6 +83,7 @@ pub(super) struct Reader {
     contents: Selector,
     /// Tables of no document; what programs make of one has none.
     layout: Option<Selector>,
+    redirection: Selector,
 }
 
 impl Reader {
@@ -89,6 +93,7 @@ impl Reader {
             skipped: selector(NAVIGATION)?,
             contents: selector(CONTENTS)?,
             layout: Some(selector(LAYOUT)?),
+            redirection: selector(REDIRECTION)?,
         })
     }
 
@@ -106,12 +111,16 @@ impl Reader {
             skipped: selector("head, script, style")?,
             contents: selector(CONTENTS)?,
             layout: None,
+            redirection: selector(REDIRECTION)?,
         })
     }
 
     /// Adds what is on a page.
     pub(super) fn add(&self, html: &str, structure: &mut Structure) {
         let page = Html::parse_document(html);
+        if page.select(&self.redirection).next().is_some() {
+            return;
+        }
         let mut walk = Walk {
             reader: self,
             structure,
@@ -326,6 +335,21 @@ mod tests {
         assert_eq!(page.headings, ["tides"]);
         assert_eq!((page.items.len(), page.cells.len()), (0, 0));
         assert!(page.text.contains("a 2"), "{}", page.text);
+    }
+
+    #[test]
+    fn lists_of_terms_are_no_tables_and_redirections_have_no_text() {
+        let page = read(
+            "<div class=node>Next: Ships</div><table class=variablelist><tr><td>Low<td>water\
+             <tr><td>High<td>tide</table>",
+        );
+        assert!(
+            page.cells.is_empty() && !page.text.contains("Next"),
+            "{page:?}"
+        );
+        assert!(page.text.contains("water"), "{}", page.text);
+        let page = read("<meta http-equiv=Refresh content='0; url=a.html'><p>It is at a.");
+        assert_eq!(page.text, "");
     }
 
     #[test]

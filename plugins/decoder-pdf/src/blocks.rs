@@ -6,10 +6,14 @@ use crate::contents;
 use crate::furniture::PageLines;
 use crate::lines::{Line, Piece, Run, append, joined, order};
 use crate::notes;
-use crate::tables::{self, Table};
+use crate::tables::{self, Aligned, Table};
 
 /// A heading is larger than the text by this factor.
 const HEADING_SIZE: f32 = 1.12;
+/// Likewise, if it is bold.
+const BOLD_HEADING_SIZE: f32 = 1.06;
+/// How far what is said of a term is right of it at least, in sizes of the font.
+const TERM_INDENT: f32 = 1.9;
 /// Titles of an outline that say which large lines are headings, at least.
 const OUTLINE_MIN: usize = 10;
 /// Titles of an outline that is a part of a document's structure, at least.
@@ -18,6 +22,8 @@ const TITLES_MIN: usize = 3;
 const APART: f32 = 1.15;
 /// How often a large line that is no heading stands in a document outside its outline: `Note`.
 const REPEATED_MIN: usize = 3;
+/// Most blocks of an item of a list before the next.
+const ITEM_BLOCKS_MAX: usize = 40;
 /// Longest heading, in characters.
 const HEADING_CHARACTERS_MAX: usize = 200;
 /// Signs that begin an item of a list, and those that do so only with a space after them.
@@ -35,6 +41,8 @@ pub(crate) enum Block {
     /// Code, with how far it is from the left.
     Code(f32, String),
     Table(Table),
+    /// Terms, each with the text beside it.
+    Terms(Vec<[Vec<Run>; 2]>),
     /// A footnote: its number or sign, and its text.
     Note(String, Vec<Run>),
     /// A table of contents.
@@ -155,15 +163,20 @@ impl Looks {
         if let Some(level) = self.outline.get(&letters(&text)) {
             return Some(*level);
         }
-        if self.repeated.contains(&letters(&text)) {
+        let n_letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+        if self.repeated.contains(&letters(&text)) || n_letters == 1 {
             return None;
         }
-        if self.is_large(size) {
+        let is_bold = lines.iter().all(|line| line.is_all(|style| style.is_bold));
+        // Authors and a date are large as well on the first page, below the title.
+        if size < 0.95 * space.title && self.outline.len() >= TITLES_MIN {
+            return None;
+        }
+        if self.is_large(size) || is_bold && size > self.body * BOLD_HEADING_SIZE {
             let at = self.headings.iter().position(|known| size > known * 0.95);
             let level = at.map_or(self.headings.len().max(1), |at| at + 1);
             return Some(level.min(6) as u8);
         }
-        let is_bold = lines.iter().all(|line| line.is_all(|style| style.is_bold));
         let ends_open = text.trim_end().ends_with(['.', ',', ';', ':']);
         let is_title = is_bold
             && begins_as_title(&text)
@@ -175,7 +188,8 @@ impl Looks {
         let has_outline = self.outline.len() >= TITLES_MIN;
         let stands_apart = space.above > APART
             && (space.below > APART || !has_outline && space.below >= 0.9 || is_numbered(&text));
-        (is_title && stands_apart).then(|| (self.headings.len() + 1).clamp(2, 6) as u8)
+        (is_title && stands_apart && !space.is_term)
+            .then(|| (self.headings.len() + 1).clamp(2, 6) as u8)
     }
 }
 
@@ -184,6 +198,10 @@ impl Looks {
 struct Space {
     above: f32,
     below: f32,
+    /// The size of the title, on the first page.
+    title: f32,
+    /// Whether what is below begins further to the right, as what is said of a term.
+    is_term: bool,
 }
 
 /// Whether a text begins with the number of a section: `2.1`, `B.4.7`.
@@ -242,7 +260,7 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
 }
 
 fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>) {
-    let column = Column::of(lines, page.height, looks);
+    let column = Column::of(lines, page, looks);
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
@@ -262,20 +280,15 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
             at += n_code;
             continue;
         }
-        let marker = marker(line, column.left, at.checked_sub(1).and(blocks.last()));
+        let before: &[Block] = match at {
+            0 => &[],
+            _ => blocks.as_slice(),
+        };
+        let marker = marker(line, column.left, before);
         let end = at + column.n_joined(rest, marker.is_some());
         let part = &lines[at..end];
-        let gap = |at: usize| lines[at].v - lines[at - 1].v;
-        let place = |at: usize| match at == 0 || at == lines.len() {
-            true => f32::INFINITY,
-            false => gap(at) / column.leading,
-        };
-        let space = Space {
-            above: place(at),
-            below: place(end),
-        };
         let runs = joined(part);
-        let block = match (looks.level(part, space), marker) {
+        let block = match (looks.level(part, column.space(lines, at, end)), marker) {
             (Some(level), marker) if marker.as_ref().is_none_or(|(label, _)| label.is_some()) => {
                 Block::Heading(level, runs)
             }
@@ -326,18 +339,23 @@ struct Column<'a> {
     leading: f32,
     /// The height of the page.
     height: f32,
+    /// The size of the title, on the first page; 0 on others.
+    title: f32,
     looks: &'a Looks,
 }
 
 impl<'a> Column<'a> {
-    fn of(lines: &[Line], height: f32, looks: &'a Looks) -> Self {
+    fn of(lines: &[Line], page: &PageLines, looks: &'a Looks) -> Self {
         let texts = lines.iter().filter(|line| line.table().is_none());
+        let front = page.columns.iter().flatten().filter(|_| page.number == 1);
+        let sizes = front.map(|line| line.size);
         let lefts = lines.iter().map(|line| line.area.x0);
         Self {
             left: lefts.fold(f32::INFINITY, f32::min),
             right: texts.map(|line| line.area.x1).fold(0.0, f32::max),
             leading: leading(lines),
-            height,
+            height: page.height,
+            title: sizes.fold(0.0, f32::max),
             looks,
         }
     }
@@ -359,8 +377,12 @@ impl<'a> Column<'a> {
             return Some((Block::Contents(entries), n_lines));
         }
         let is_divided = first.pieces.len() > 1;
-        let (table, n_lines) = is_divided.then(|| tables::aligned(lines)).flatten()?;
-        Some((Block::Table(table), n_lines))
+        let (aligned, n_lines) = is_divided.then(|| tables::aligned(lines)).flatten()?;
+        let block = match aligned {
+            Aligned::Table(table) => Block::Table(table),
+            Aligned::Terms(terms) => Block::Terms(terms),
+        };
+        Some((block, n_lines))
     }
 
     /// The number or sign of the footnote that begins at a line.
@@ -368,15 +390,31 @@ impl<'a> Column<'a> {
         notes::label(line, self.height, self.looks.body)
     }
 
+    /// How the part of these lines between two of them stands apart.
+    fn space(&self, lines: &[Line], from: usize, to: usize) -> Space {
+        let gap = |at: usize| lines[at].v - lines[at - 1].v;
+        let place = |at: usize| match at == 0 || at == lines.len() {
+            true => f32::INFINITY,
+            false => gap(at) / self.leading,
+        };
+        let indented = lines[from].area.x0 + TERM_INDENT * lines[from].size;
+        Space {
+            above: place(from),
+            below: place(to),
+            title: self.title,
+            is_term: lines.get(to).is_some_and(|below| below.area.x0 > indented),
+        }
+    }
+
     /// How many of these lines are one paragraph, or one item of a list.
     fn n_joined(&self, lines: &[Line], is_item: bool) -> usize {
         let first = &lines[0];
-        let item = Block::Item(Places::default(), None, Vec::new());
+        let item = [Block::Item(Places::default(), None, Vec::new())];
         let mut end = 1;
         while let Some(line) = lines.get(end) {
             let is_more = line.table().is_none()
                 && !self.breaks(&lines[end - 1], line, first, is_item)
-                && marker(line, self.left, Some(&item)).is_none()
+                && marker(line, self.left, &item).is_none()
                 && (line.pieces.len() < 2 || tables::aligned(&lines[end..]).is_none())
                 && self.note(line).is_none()
                 && !self.begins_code(&lines[end - 1], line, first);
@@ -508,7 +546,7 @@ fn code(lines: &[Line], leading: f32) -> String {
 }
 
 /// The number of an item, `None` for a bullet, and how many characters the marker has.
-fn marker(line: &Line, left: f32, before: Option<&Block>) -> Option<(Option<String>, usize)> {
+fn marker(line: &Line, left: f32, before: &[Block]) -> Option<(Option<String>, usize)> {
     let text = line.text();
     let first = text.chars().next()?;
     let rest = &text[first.len_utf8()..];
@@ -530,9 +568,22 @@ fn marker(line: &Line, left: f32, before: Option<&Block>) -> Option<(Option<Stri
         !number.is_empty() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
     let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_in_list = line.area.x0 > left + 0.5 * line.size
-        || matches!(before, Some(Block::Item(..)))
-        || number == "1";
+        || matches!(before.last(), Some(Block::Item(..)))
+        || number == "1"
+        || counts_on(number, line.area.x0, before);
     ((is_number || is_letter) && is_in_list).then(|| (Some(number.to_owned()), n_characters + 1))
+}
+
+/// Whether a number follows that of the last item, which stands as far from the left.
+fn counts_on(number: &str, x: f32, before: &[Block]) -> bool {
+    let near = before.iter().rev().take(ITEM_BLOCKS_MAX);
+    let mut near = near.take_while(|block| !matches!(block, Block::Heading(..)));
+    let last = near.find_map(|block| match block {
+        Block::Item(places, Some(label), _) => Some((places.sign, label.parse::<u16>().ok()?)),
+        _ => None,
+    });
+    let number = number.parse::<u16>().ok();
+    last.is_some_and(|(sign, last)| (sign - x).abs() < 7.0 && number == last.checked_add(1))
 }
 
 /// Runs without their first characters.
@@ -566,6 +617,22 @@ pub(crate) fn continues(block: &Block, next: &Block) -> bool {
     let is_open =
         end.is_some_and(|end| end.is_alphanumeric() || matches!(end, ',' | '-' | '\u{2010}'));
     is_open && start.is_some_and(char::is_lowercase)
+}
+
+/// All texts of a block but those of contents.
+pub(crate) fn texts(block: &mut Block) -> Vec<&mut Vec<Run>> {
+    match block {
+        Block::Heading(_, runs)
+        | Block::Paragraph(_, runs)
+        | Block::Item(_, _, runs)
+        | Block::Note(_, runs) => vec![runs],
+        Block::Terms(terms) => terms.iter_mut().flatten().collect(),
+        Block::Table(table) => {
+            let cells = table.rows.iter_mut().flatten();
+            cells.map(|cell| &mut cell.runs).collect()
+        }
+        Block::Code(..) | Block::Contents(_) => Vec::new(),
+    }
 }
 
 fn is_note(block: &Block) -> bool {

@@ -8,6 +8,8 @@ const POINTS_MIN: usize = 4;
 const ELLIPSES_MIN: usize = 2;
 /// Fewest entries.
 const ENTRIES_MIN: usize = 2;
+/// Most entries without a leader in a row.
+const UNLED_MAX: usize = 4;
 /// Longest number of a page.
 const NUMBER_MAX: usize = 6;
 
@@ -15,12 +17,12 @@ const NUMBER_MAX: usize = 6;
 pub(crate) type Entry = (f32, Vec<Run>);
 
 /// The entries that these lines begin with, and how many lines they take; `None` if they are no
-/// table of contents. Titles of chapters often have no leader: one between others counts.
+/// table of contents. Titles of chapters often have no leader: a few between others count.
 pub(crate) fn entries(lines: &[Line]) -> Option<(Vec<Entry>, usize)> {
     let mut entries: Vec<Entry> = Vec::new();
     let (mut n_certain, mut n_lines, mut at) = (0, 0, 0);
     while let Some(line) = lines.get(at).filter(|line| line.table().is_none()) {
-        let is_after_led = entries.len() == n_certain;
+        let is_near_led = entries.len() < n_certain + UNLED_MAX;
         let whole = led(line).map(|title| (title, 1));
         let whole = whole.or_else(|| divided(line, lines.get(at + 1)?).filter(|_| n_certain > 0));
         if let Some((title, n_own)) = whole {
@@ -29,7 +31,7 @@ pub(crate) fn entries(lines: &[Line]) -> Option<(Vec<Entry>, usize)> {
             (n_certain, n_lines) = (entries.len(), at);
             continue;
         }
-        let Some(title) = numbered(line).filter(|_| is_after_led) else {
+        let Some(title) = numbered(line).filter(|_| is_near_led) else {
             break;
         };
         entries.push((line.area.x0, title));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use lopdf::{Dictionary, Document, Encoding, Object};
 
-use crate::{names, type1};
+use crate::{cid, names, type1};
 
 /// Most bytes of a `ToUnicode` map, decompressed.
 const MAP_BYTES_MAX: usize = 8 << 20;
@@ -53,6 +53,8 @@ enum Codes {
     Pairs {
         map: Option<Encoding<'static>>,
         is_utf16: bool,
+        /// The characters of its collection, if its codes are their numbers.
+        collection: Option<&'static str>,
     },
 }
 
@@ -87,14 +89,7 @@ impl Font {
         let [is_bold, is_italic, is_mono] = looks(&name, flags, number(b"FontWeight"));
         let mut font = Self {
             codes: match &descendant {
-                Some(_) => Codes::Pairs {
-                    map,
-                    is_utf16: get(font, b"Encoding").is_some_and(|it| {
-                        let name =
-                            String::from_utf8_lossy(it.as_name().unwrap_or(b"")).into_owned();
-                        name.contains("UCS2") || name.contains("UTF16")
-                    }),
-                },
+                Some(descendant) => pairs(font, map, descendant, document),
                 None => bytes(font, map, descriptor.as_ref(), document),
             },
             texts: HashMap::new(),
@@ -170,6 +165,7 @@ impl Font {
             .iter()
             .map(|width| (width * scale).clamp(-10.0, 10.0));
         self.widths = (first..).zip(scaled).take(256).collect();
+        self.is_mono |= has_one_width(&self.widths);
         if subtype == b"Type3" {
             // A character is about half as wide as it is high.
             let shown = self.widths.values().filter(|width| **width > 0.0);
@@ -252,8 +248,15 @@ impl Codes {
                     None => names::decoded(Object::Name(base.as_bytes().to_vec()), &[code]),
                 }
             }
-            Self::Pairs { is_utf16, .. } => {
-                let unit = is_utf16.then(|| char::from_u32(code)).flatten();
+            Self::Pairs {
+                is_utf16,
+                collection,
+                ..
+            } => {
+                let unit = match is_utf16 {
+                    true => char::from_u32(code),
+                    false => collection.and_then(|characters| cid::character(characters, code)),
+                };
                 unit.map(|unit| unit.to_string())
             }
         };
@@ -262,20 +265,38 @@ impl Codes {
     }
 }
 
+/// Whether narrow and wide letters are of one width, by the widths of their codes.
+fn has_one_width(widths: &HashMap<u32, f32>) -> bool {
+    let of = |letters: &[u8]| -> Vec<f32> {
+        let known = letters.iter().filter_map(|it| widths.get(&u32::from(*it)));
+        known.copied().filter(|width| *width > 0.0).collect()
+    };
+    let (narrow, wide) = (of(b"fijlrtI"), of(b"mwMOQW"));
+    let (Some(one), false) = (narrow.first(), wide.is_empty()) else {
+        return false;
+    };
+    let mut all = narrow.iter().chain(&wide);
+    all.all(|width| (width - one).abs() < 0.001)
+}
+
 /// Whether a font is bold, italic and of one width: by its name, its flags and its weight.
 fn looks(name: &str, flags: u32, weight: Option<f32>) -> [bool; 3] {
-    const BOLD: [&str; 9] = [
-        "Bold", "Black", "Heavy", "Semibold", "Demi", "CMBX", "cmbx", "SFBX", "-Bd",
+    const BOLD: [&str; 11] = [
+        "Bold", "Black", "Heavy", "Semibold", "Demi", "CMB", "cmb", "SFBX", "-Bd", "9L-Medi",
+        "xbtt",
     ];
     const ITALIC: [&str; 6] = ["Italic", "Oblique", "CMTI", "CMSL", "SFTI", "-It"];
-    const MONO: [&str; 7] = [
+    const MONO: [&str; 10] = [
         "Courier",
         "Mono",
         "Consol",
         "CMTT",
+        "CMSLTT",
         "SFTT",
         "Typewriter",
         "Menlo",
+        "NimbusMon",
+        "xtt",
     ];
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     let is_heavy = weight.is_some_and(|weight| weight >= 600.0);
@@ -317,6 +338,29 @@ fn map_of(font: &Dictionary, document: &Document) -> Option<Encoding<'static>> {
     match only.get_font_encoding_with_limit(document, MAP_BYTES_MAX) {
         Ok(Encoding::UnicodeMapEncoding(map)) => Some(Encoding::UnicodeMapEncoding(map)),
         _ => None,
+    }
+}
+
+/// The codes of a font of two bytes: of UTF-16, or the numbers of a collection's characters.
+fn pairs(
+    font: &Dictionary,
+    map: Option<Encoding<'static>>,
+    descendant: &Dictionary,
+    document: &Document,
+) -> Codes {
+    let encoding = font
+        .get_deref(b"Encoding", document)
+        .and_then(Object::as_name);
+    let encoding = String::from_utf8_lossy(encoding.unwrap_or(b""));
+    let system = descendant
+        .get_deref(b"CIDSystemInfo", document)
+        .and_then(Object::as_dict);
+    let ordering = system.and_then(|it| it.get_deref(b"Ordering", document));
+    let ordering = ordering.and_then(Object::as_str).unwrap_or(b"");
+    Codes::Pairs {
+        map,
+        is_utf16: encoding.contains("UCS2") || encoding.contains("UTF16"),
+        collection: cid::collection(ordering).filter(|_| encoding.starts_with("Identity")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is on every page and is not a part of the text: running headers and footers, page
 //! numbers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::lines::Line;
 
@@ -23,61 +23,99 @@ pub(crate) struct PageLines {
 
 /// Removes headers, footers and page numbers.
 pub(crate) fn remove(pages: &mut [PageLines]) {
-    let mut n_repeated: HashMap<String, usize> = HashMap::new();
-    let mut n_offsets: HashMap<i64, usize> = HashMap::new();
+    let known = Known::of(pages);
+    let mut n_lines: HashMap<i32, (usize, usize)> = HashMap::new();
     for page in &*pages {
-        let mut own: Vec<String> = Vec::new();
-        let mut offsets: Vec<i64> = Vec::new();
-        for line in page
-            .columns
-            .iter()
-            .flatten()
-            .filter(|line| is_outer(line, page.height))
-        {
-            let text = line.text();
-            own.push(key(line, &text));
-            offsets.extend(numbers(&text).map(|number| number - i64::from(page.number)));
+        for line in page.outer() {
+            let (n_known, n_all) = n_lines.entry(place(line)).or_default();
+            *n_known += usize::from(known.has(line, page));
+            *n_all += 1;
         }
-        own.sort();
-        own.dedup();
-        offsets.sort_unstable();
-        offsets.dedup();
-        own.into_iter()
-            .for_each(|key| *n_repeated.entry(key).or_default() += 1);
-        offsets
-            .into_iter()
-            .for_each(|offset| *n_offsets.entry(offset).or_default() += 1);
     }
-    let n_pages = pages.len();
-    let offset = n_offsets
-        .into_iter()
-        .filter(|(_, count)| *count >= PAGES_MIN && *count * 2 >= n_pages)
-        .max_by_key(|(_, count)| *count);
+    // What stands where running headers do is one, though the title of its section is short.
+    n_lines.retain(|_, (n_known, n_all)| *n_known >= PAGES_MIN && *n_known * 3 >= *n_all);
     for page in pages {
-        let (number, height) = (i64::from(page.number), page.height);
+        let mut columns = std::mem::take(&mut page.columns);
         let is_furniture = |line: &Line| {
-            if !is_outer(line, height) {
-                return false;
-            }
-            let text = line.text();
-            let is_repeated = n_repeated
-                .get(&key(line, &text))
-                .is_some_and(|count| *count >= PAGES_MIN);
-            let is_counted =
-                offset.is_some_and(|(offset, _)| numbers(&text).any(|own| own - number == offset));
-            let is_number = text.len() <= 8
-                && numbers(&text).next().is_some()
-                && n_pages > 1
-                && !text.chars().any(char::is_alphabetic);
-            is_repeated
-                || is_counted && text.chars().count() <= 120
-                || is_number && is_last(line, height)
+            is_outer(line, page.height)
+                && (n_lines.contains_key(&place(line)) || known.has(line, page))
         };
-        for column in &mut page.columns {
+        for column in &mut columns {
             column.retain(|line| !is_furniture(line));
         }
-        page.columns.retain(|column| !column.is_empty());
+        columns.retain(|column| !column.is_empty());
+        page.columns = columns;
     }
+}
+
+/// What repeats at the top and the bottom of pages.
+struct Known {
+    /// On how many pages a text is at a place.
+    n_repeated: HashMap<String, usize>,
+    /// What the printed numbers of pages differ in from those of the file.
+    offset: Option<i64>,
+    n_pages: usize,
+}
+
+impl Known {
+    fn of(pages: &[PageLines]) -> Self {
+        let mut n_repeated: HashMap<String, usize> = HashMap::new();
+        let mut n_offsets: HashMap<i64, usize> = HashMap::new();
+        for page in pages {
+            let (mut own, mut offsets) = (HashSet::new(), HashSet::new());
+            for line in page.outer() {
+                let text = line.text();
+                own.insert(key(line, &text));
+                offsets.extend(numbers(&text).map(|number| number - i64::from(page.number)));
+            }
+            for key in own {
+                *n_repeated.entry(key).or_default() += 1;
+            }
+            for offset in offsets {
+                *n_offsets.entry(offset).or_default() += 1;
+            }
+        }
+        let n_pages = pages.len();
+        let usual = n_offsets
+            .into_iter()
+            .filter(|(_, count)| *count >= PAGES_MIN && *count * 2 >= n_pages)
+            .max_by_key(|(_, count)| *count);
+        Self {
+            n_repeated,
+            offset: usual.map(|(offset, _)| offset),
+            n_pages,
+        }
+    }
+
+    /// Whether an outer line of a page repeats, or is its number.
+    fn has(&self, line: &Line, page: &PageLines) -> bool {
+        let text = line.text();
+        let count = self.n_repeated.get(&key(line, &text));
+        let is_repeated = count.is_some_and(|count| *count >= PAGES_MIN);
+        let number = i64::from(page.number);
+        let is_own = |offset| numbers(&text).any(|own| own - number == offset);
+        let is_counted = self.offset.is_some_and(is_own);
+        let is_number = text.len() <= 8
+            && numbers(&text).next().is_some()
+            && self.n_pages > 1
+            && !text.chars().any(char::is_alphabetic);
+        is_repeated
+            || is_counted && text.chars().count() <= 120
+            || is_number && is_last(line, page.height)
+    }
+}
+
+impl PageLines {
+    /// The lines at the top and the bottom.
+    fn outer(&self) -> impl Iterator<Item = &Line> {
+        let lines = self.columns.iter().flatten();
+        lines.filter(move |line| is_outer(line, self.height))
+    }
+}
+
+/// Where a line is, in half points.
+fn place(line: &Line) -> i32 {
+    (line.v * 2.0).round() as i32
 }
 
 fn is_outer(line: &Line, height: f32) -> bool {

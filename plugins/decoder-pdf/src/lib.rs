@@ -6,16 +6,19 @@
 //! What repeats on every page is left out. Text in images is not read.
 
 mod blocks;
+mod cid;
 mod content;
 mod contents;
 mod fonts;
 mod furniture;
 mod geometry;
+mod hyphens;
 mod lines;
 mod metadata;
 mod names;
 mod notes;
 mod page;
+mod repeats;
 mod tables;
 mod type1;
 mod urls;
@@ -85,6 +88,7 @@ impl Decoder for Pdf {
         }
         furniture::remove(&mut pages);
         let outline = metadata::outline(&document);
+        hyphens::keep(&mut pages, outline.iter().map(|(title, _)| title.as_str()));
         let looks = Looks::of(&pages, outline);
         let info = metadata::of(&document);
         let title = match info.title() {
@@ -203,11 +207,15 @@ fn write_pages(html: &mut Html, pages: &[PageLines], looks: &Looks) {
             {
                 blocks::join(last, blocks.remove(0));
             }
+            hyphens::restore(&mut written);
+            repeats::remove(&mut written);
             write::page(html, number, &written);
         }
         before = Some((page.number, blocks));
     }
-    if let Some((number, blocks)) = before {
+    if let Some((number, mut blocks)) = before {
+        hyphens::restore(&mut blocks);
+        repeats::remove(&mut blocks);
         write::page(html, number, &blocks);
     }
 }

@@ -1,12 +1,17 @@
 //! Glyphs become pieces of lines, pieces become lines, lines are put in reading order.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::geometry::Area;
+use crate::hyphens::KEPT;
 use crate::page::{Glyph, Page, Style};
 
 /// A gap within a line that divides pieces: cells of a table, columns. In sizes of the font.
 const PIECE_GAP: f32 = 1.2;
+/// Likewise, where this many other pieces start.
+const ALIGNED_GAP: f32 = 0.75;
+const ALIGNED_MIN: usize = 3;
 /// A gap between glyphs that is a space, in sizes of the font, if the letters of a word touch.
 const SPACE_GAP: f32 = 0.15;
 /// The widest gap between letters of a word that are set apart, likewise.
@@ -16,6 +21,8 @@ const RAISED_SIZE: f32 = 0.8;
 const RAISED_BY: f32 = 0.15;
 /// Fewest lines on each side of a gutter between columns.
 const COLUMN_LINES_MIN: usize = 4;
+/// Fewest lines of a column of an index.
+const INDEX_LINES_MIN: usize = 12;
 /// Deepest nesting of columns in columns.
 const COLUMNS_MAX: usize = 4;
 /// Most places that are tried for a gutter.
@@ -26,7 +33,7 @@ const GUTTERS_MAX: usize = 48;
 pub(crate) struct Run {
     pub(crate) text: String,
     pub(crate) style: Style,
-    /// URL that it links to.
+    /// URL that it links to. Empty if it shows one that is linked elsewhere.
     pub(crate) link: Option<String>,
 }
 
@@ -151,7 +158,28 @@ pub(crate) fn around(one: Area, other: Area) -> Area {
 
 /// The pieces of the lines that run in a direction, in the order in which they are drawn.
 pub(crate) fn pieces(page: &Page, direction: u8) -> Vec<Piece> {
+    let pieces = divided(page, direction, &HashMap::new());
+    let mut starts: HashMap<i32, usize> = HashMap::new();
+    for piece in &pieces {
+        *starts.entry(place(piece.area.x0)).or_default() += 1;
+    }
+    starts.retain(|_, count| *count >= ALIGNED_MIN);
+    match starts.is_empty() {
+        true => pieces,
+        false => divided(page, direction, &starts),
+    }
+}
+
+/// A place in half points.
+fn place(x: f32) -> i32 {
+    (x * 2.0).round() as i32
+}
+
+/// The pieces of the lines that run in a direction. A gap that is hardly wider than a space divides
+/// them where others start.
+fn divided(page: &Page, direction: u8, starts: &HashMap<i32, usize>) -> Vec<Piece> {
     let mut pieces = Vec::new();
+    let is_start = |x: f32| (-1..=1).any(|by| starts.contains_key(&(place(x) + by)));
     let mut open: Vec<&Glyph> = Vec::new();
     let dividers = dividers(page, direction);
     let is_divided = |from: f32, to: f32, y: f32| {
@@ -188,6 +216,7 @@ pub(crate) fn pieces(page: &Page, direction: u8) -> Vec<Piece> {
                 (last.v - glyph.v).abs() < 0.12 * size
                     && last.size.min(glyph.size) > 0.55 * size
                     && (-0.6 * size..PIECE_GAP * size).contains(&gap)
+                    && !(gap > ALIGNED_GAP * size && is_start(glyph.u0))
                     && !(gap > SPACE_GAP * size && is_divided(u1, glyph.u0, glyph.v - 0.3 * size))
             });
         if !is_more {
@@ -237,12 +266,12 @@ fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
 }
 
 /// The usual gap between the letters of words. Some programs draw all spaces and set letters apart,
-/// others draw a few of the spaces or none.
+/// others draw a few of the spaces or none. The points of a leader say nothing of words.
 fn letter_gap(page: &Page, glyphs: &[&Glyph]) -> f32 {
-    let is_space = |glyph: &Glyph| page.text_of(glyph).trim().is_empty();
+    let is_letter = |glyph: &Glyph| !matches!(page.text_of(glyph).trim(), "" | "." | "·" | "…");
     let pairs = glyphs
         .windows(2)
-        .filter(|pair| !is_space(pair[0]) && !is_space(pair[1]));
+        .filter(|pair| is_letter(pair[0]) && is_letter(pair[1]));
     let mut gaps: Vec<f32> = pairs.map(|pair| between(pair[0], pair[1])).collect();
     gaps.sort_by(|one, other| order(*one, *other));
     let (Some(usual), Some(glyph)) = (gaps.get(gaps.len() / 2), glyphs.first()) else {
@@ -366,9 +395,17 @@ pub(crate) fn joined(lines: &[Line]) -> Vec<Run> {
 /// Appends what stands on the next line.
 pub(crate) fn append(runs: &mut Vec<Run>, more: Vec<Run>) {
     let first = more.first().and_then(|run| run.text.chars().next());
+    let is_url_divided = is_url_divided(runs, &more);
     if let (Some(last), Some(first)) = (runs.last_mut(), first) {
         let mut end = last.text.chars().rev();
         match (end.next(), end.next()) {
+            _ if is_url_divided => {}
+            (Some(KEPT), _) => {
+                last.text.pop();
+                last.text.push('-');
+            }
+            // Names and options in code are not divided.
+            (Some('-'), Some(_)) if last.style.is_mono => {}
             (Some('-' | '\u{2010}'), Some(before))
                 if before.is_alphabetic() && first.is_lowercase() =>
             {
@@ -388,6 +425,25 @@ pub(crate) fn append(runs: &mut Vec<Run>, more: Vec<Run>) {
             _ => runs.push(run),
         }
     }
+}
+
+/// Whether a URL goes on in the next line: both parts look the same, as other words do not.
+fn is_url_divided(runs: &[Run], more: &[Run]) -> bool {
+    let (Some(last), Some(first)) = (runs.last(), more.first()) else {
+        return false;
+    };
+    let end = last
+        .text
+        .rsplit(char::is_whitespace)
+        .next()
+        .unwrap_or_default();
+    if end.ends_with("http:") || end.ends_with("https:") {
+        return first.text.starts_with("//");
+    }
+    let is_one = last.link.is_some() && last.link == first.link;
+    let is_same = is_one || last.link.is_none() && last.style.is_mono && first.style.is_mono;
+    let is_open = |c: char| c.is_ascii_alphanumeric() || "/?&=#%_~-.".contains(c);
+    end.contains("://") && is_same && end.ends_with(is_open) && first.text.starts_with(is_open)
 }
 
 /// Joins pieces to lines, from top to bottom.
@@ -508,9 +564,18 @@ fn score(lines: &[Line], x: f32) -> Option<f32> {
         right.add(&after);
     }
     let n_beside = left.n_lines.min(right.n_lines);
-    let is_text = left.is_text() && right.is_text();
+    let is_text = left.is_text() && right.is_text() || left.is_index() && right.is_index();
     (n_beside >= COLUMN_LINES_MIN && n_across * 2 <= lines.len() && is_text)
         .then(|| (left.n_lines + right.n_lines) as f32 - n_across as f32)
+}
+
+/// Whether a line from one piece to another has words, and a number at its end.
+fn is_entry(first: &Piece, last: &Piece) -> bool {
+    let (start, end) = (first.text(), last.text());
+    let number = end.trim_end_matches(|c: char| c.is_ascii_digit());
+    number.len() < end.len()
+        && number.ends_with([' ', ',', '.'])
+        && start.chars().any(char::is_alphabetic)
 }
 
 /// The lines on one side of a gutter.
@@ -519,6 +584,8 @@ struct Side {
     n_lines: usize,
     n_pieces: usize,
     n_characters: usize,
+    /// Lines that end as the entries of an index do: with a number after words.
+    n_entries: usize,
     widths: Vec<f32>,
 }
 
@@ -528,12 +595,18 @@ impl Side {
             return;
         };
         self.n_lines += 1;
+        self.n_entries += usize::from(is_entry(first, last));
         self.n_pieces += pieces.len();
         self.n_characters += pieces
             .iter()
             .map(|piece| piece.n_characters())
             .sum::<usize>();
         self.widths.push(last.area.x1 - first.area.x0);
+    }
+
+    /// Whether these are entries of an index: most of many lines end with the number of a page.
+    fn is_index(&self) -> bool {
+        self.n_lines >= INDEX_LINES_MIN && self.n_entries * 5 >= self.n_lines * 3
     }
 
     /// Whether these are lines of text that fill their column, not the cells of a table.

@@ -8,6 +8,8 @@ const REACH: f32 = 3.0;
 /// Most rows and columns of a grid, and most cells. A drawing has more.
 const LINES_MAX: usize = 400;
 const GRID_CELLS_MAX: usize = 20_000;
+/// How far apart terms are at least, in sizes of their font: the rows of a table are as near as lines.
+const TERMS_APART: f32 = 1.45;
 /// Fewest rows of a table without lines.
 const ROWS_MIN: usize = 3;
 
@@ -72,6 +74,18 @@ impl Table {
     /// Appends the rest of a table.
     pub(crate) fn append(&mut self, rest: Self) {
         self.rows.extend(rest.rows.into_iter().skip(1));
+    }
+
+    /// The rows of two columns as terms and what is said of them.
+    fn terms(self) -> Vec<[Vec<Run>; 2]> {
+        let pairs = self.rows.into_iter().map(|row| {
+            let mut cells = row.into_iter().map(|cell| cell.runs);
+            [
+                cells.next().unwrap_or_default(),
+                cells.next().unwrap_or_default(),
+            ]
+        });
+        pairs.collect()
     }
 
     /// Whether the first row is set apart: in bold, or of words above numbers.
@@ -314,34 +328,37 @@ fn columns(lines: &[Line]) -> Option<(Vec<f32>, usize)> {
         .map(|gap| f32::midpoint(gap.0, gap.1));
     let borders: Vec<f32> = borders.collect();
     // The end may be text below the table.
-    while n_lines > 0 && lines[n_lines - 1].pieces.len() < 2 {
+    let is_wrapped = |pair: &[Line]| {
+        let (before, line) = (&pair[0], &pair[1]);
+        let is_inside = borders.first().is_some_and(|border| *border < line.area.x0);
+        is_inside && line.v - before.v < TERMS_APART * line.size
+    };
+    while n_lines > 0
+        && lines[n_lines - 1].pieces.len() < 2
+        && !(n_lines > 1 && is_wrapped(&lines[n_lines - 2..n_lines]))
+    {
         n_lines -= 1;
     }
     let is_table = n_full >= ROWS_MIN && n_full * 2 > n_lines && !borders.is_empty();
     is_table.then_some((borders, n_lines))
 }
 
-/// A table that begins at the first of these lines and has no drawn grid, and how many lines it
-/// takes.
-pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
+/// What stands in columns without a drawn grid.
+#[derive(Debug)]
+pub(crate) enum Aligned {
+    Table(Table),
+    /// Terms, each with the text beside it.
+    Terms(Vec<[Vec<Run>; 2]>),
+}
+
+/// What begins at the first of these lines and stands in columns without a drawn grid, and how many
+/// lines it takes.
+pub(crate) fn aligned(lines: &[Line]) -> Option<(Aligned, usize)> {
     let (borders, n_lines) = columns(lines)?;
-    let column_of = |x: f32| borders.iter().filter(|border| **border < x).count();
-    let mut rows: Vec<Vec<Vec<Piece>>> = Vec::new();
-    for line in &lines[..n_lines] {
-        let mut cells: Vec<Vec<Piece>> = vec![Vec::new(); borders.len() + 1];
-        for piece in &line.pieces {
-            cells[column_of(f32::midpoint(piece.area.x0, piece.area.x1))].push(piece.clone());
-        }
-        let is_more = cells[0].is_empty()
-            && cells.iter().filter(|cell| !cell.is_empty()).count() < cells.len() - 1;
-        match rows.last_mut().filter(|_| is_more) {
-            Some(row) => row
-                .iter_mut()
-                .zip(cells)
-                .for_each(|(cell, more)| cell.extend(more)),
-            None => rows.push(cells),
-        }
+    if is_listing(&lines[..n_lines]) {
+        return None;
     }
+    let (rows, starts) = rows(&lines[..n_lines], &borders);
     // A label and a text beside it are a list.
     let is_label =
         |row: &Vec<Vec<Piece>>| row[0].iter().map(Piece::n_characters).sum::<usize>() <= 3;
@@ -351,7 +368,94 @@ pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
     let rows = rows
         .into_iter()
         .map(|row| row.into_iter().map(Cell::of).collect());
-    Some((Table::of(rows.collect()), n_lines))
+    let table = Table::of(rows.collect());
+    if borders.len() > 1 {
+        return Some((Aligned::Table(table), n_lines));
+    }
+    if is_kind(&table) {
+        return None;
+    }
+    let size = lines[0].size;
+    let aligned = match !table.has_header && starts > TERMS_APART * size && is_told(&table) {
+        true => Aligned::Terms(table.terms()),
+        false => Aligned::Table(table),
+    };
+    Some((aligned, n_lines))
+}
+
+/// The cells of these lines row by row, each with its pieces, and the usual distance of two rows.
+fn rows(lines: &[Line], borders: &[f32]) -> (Vec<Vec<Vec<Piece>>>, f32) {
+    let column_of = |x: f32| borders.iter().filter(|border| **border < x).count();
+    let mut rows: Vec<Vec<Vec<Piece>>> = Vec::new();
+    let (mut starts, mut last): (Vec<f32>, f32) = (Vec::new(), 0.0);
+    for line in lines {
+        let mut cells: Vec<Vec<Piece>> = vec![Vec::new(); borders.len() + 1];
+        for piece in &line.pieces {
+            cells[column_of(f32::midpoint(piece.area.x0, piece.area.x1))].push(piece.clone());
+        }
+        let n_filled = cells.iter().filter(|cell| !cell.is_empty()).count();
+        let is_near = line.v - last < TERMS_APART * line.size;
+        let is_more =
+            cells[0].is_empty() && (n_filled < cells.len() - 1 || cells.len() == 2 && is_near);
+        match rows.last_mut().filter(|_| is_more) {
+            Some(row) => row
+                .iter_mut()
+                .zip(cells)
+                .for_each(|(cell, more)| cell.extend(more)),
+            None => {
+                starts.push(line.v - last);
+                rows.push(cells);
+            }
+        }
+        last = line.v;
+    }
+    let mut starts = starts.split_off(starts.len().min(1));
+    starts.sort_by(|one, other| order(*one, *other));
+    let usual = starts.get(starts.len() / 2).copied().unwrap_or(0.0);
+    (rows, usual)
+}
+
+/// Whether these are lines of code: in a font of one width, with all that stands apart at a multiple
+/// of it.
+fn is_listing(lines: &[Line]) -> bool {
+    let pieces = || lines.iter().flat_map(|line| &line.pieces);
+    let longest = pieces().max_by_key(|piece| piece.n_characters());
+    let Some(longest) = longest.filter(|_| lines.iter().all(|it| it.is_all(|it| it.is_mono)))
+    else {
+        return false;
+    };
+    let width = longest.area.width() / longest.n_characters().max(1) as f32;
+    let is_on_grid = |piece: &Piece| {
+        let n_characters = (piece.area.x0 - longest.area.x0) / width;
+        (n_characters - n_characters.round()).abs() < 0.13
+    };
+    pieces().all(is_on_grid)
+}
+
+/// Whether the second of two columns says in each row the same within brackets: what kind of thing
+/// the first column defines.
+fn is_kind(table: &Table) -> bool {
+    let mut kinds = table
+        .rows
+        .iter()
+        .filter_map(|row| row.get(1).map(Cell::text));
+    let Some(first) = kinds.next().filter(|kind| kind.starts_with('[')) else {
+        return false;
+    };
+    kinds.all(|kind| kind == first || kind.is_empty())
+}
+
+/// Whether the second of two columns has words rather than numbers.
+fn is_told(table: &Table) -> bool {
+    let texts: Vec<String> = table
+        .rows
+        .iter()
+        .filter_map(|row| Some(row.get(1)?.text()))
+        .collect();
+    let n_told = texts
+        .iter()
+        .filter(|text| text.chars().filter(|c| c.is_alphabetic()).count() > 3);
+    n_told.count() * 2 > texts.len()
 }
 
 /// The gaps of a line, with those left and right of it.

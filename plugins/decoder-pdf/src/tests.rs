@@ -8,6 +8,8 @@ use crate::Pdf;
 use crate::blocks::{self, Block, Looks};
 use crate::page::Pages;
 
+mod classes;
+
 /// A document with a page for each content. `F1` is a sans font, `F2` its bold, `F3` one of fixed
 /// width. `more` is added to the dictionary of each page.
 pub(crate) fn pdf(contents: &[&[u8]], more: &str) -> Vec<u8> {

@@ -1,4 +1,5 @@
-//! Addresses of the web that a text shows without being linked: readers of PDFs make links of them.
+//! Addresses of the web and of e-mail that a text shows without being linked: readers of PDFs make
+//! links of them.
 
 use crate::lines::Run;
 
@@ -12,9 +13,13 @@ pub(crate) fn linked(runs: &[Run]) -> Vec<Run> {
     let mut linked = Vec::with_capacity(runs.len());
     for run in runs {
         let mut rest = run.text.as_str();
-        while let Some((before, url)) = next(rest).filter(|_| run.link.is_none()) {
+        while let Some((before, url)) = first(rest).filter(|_| run.link.is_none()) {
             let after = &rest[before + url.len()..];
-            for (text, link) in [(&rest[..before], None), (url, Some(url.to_owned()))] {
+            let target = match url.contains("://") {
+                true => url.replace('˜', "~"),
+                false => format!("mailto:{url}"),
+            };
+            for (text, link) in [(&rest[..before], None), (url, Some(target))] {
                 linked.push(Run {
                     text: text.to_owned(),
                     style: run.style,
@@ -32,12 +37,43 @@ pub(crate) fn linked(runs: &[Run]) -> Vec<Run> {
     linked
 }
 
-/// Where the first address of a text is, and the address.
+/// Where the first address of a text is, of the web or of e-mail, and the address.
+fn first(text: &str) -> Option<(usize, &str)> {
+    let (web, mail) = (next(text), next_mail(text));
+    match (web, mail) {
+        (Some(web), Some(mail)) => Some(if mail.0 < web.0 { mail } else { web }),
+        (web, mail) => web.or(mail),
+    }
+}
+
+/// Where the first address of e-mail of a text is, and the address.
+fn next_mail(text: &str) -> Option<(usize, &str)> {
+    let is_host = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let is_name = |c: char| is_host(c) || c == '_' || c == '+';
+    text.match_indices('@').find_map(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + 1..]);
+        let from = before.trim_end_matches(is_name).len();
+        let host = &after[..after.find(|c: char| !is_host(c)).unwrap_or(after.len())];
+        let host = host.trim_end_matches(['.', '-']);
+        let (_, top) = host.rsplit_once('.')?;
+        let is_address = from < at
+            && text[from..].starts_with(|c: char| c.is_ascii_alphanumeric())
+            && host.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !before[..from].ends_with(['/', ':', '='])
+            && !after[host.len()..].starts_with([':', '@', '/'])
+            && top.len() > 1
+            && top.bytes().all(|byte| byte.is_ascii_alphabetic());
+        is_address.then(|| (from, &text[from..at + 1 + host.len()]))
+    })
+}
+
+/// Where the first address of the web is in a text, and the address.
 fn next(text: &str) -> Option<(usize, &str)> {
     let starts = SCHEMES.iter().filter_map(|scheme| text.find(scheme));
     let from = starts.min()?;
     let rest = &text[from..];
-    let is_end = |c: char| c.is_whitespace() || !c.is_ascii() || "<>\"{}|\\^`".contains(c);
+    let is_end =
+        |c: char| c.is_whitespace() || !c.is_ascii() && c != '˜' || "<>\"{}|\\^`".contains(c);
     let url = &rest[..rest.find(is_end).unwrap_or(rest.len())];
     let mut url = url.trim_end_matches(ENDS);
     // A bracket that is opened before the address ends after it.
@@ -80,6 +116,13 @@ mod tests {
             ("<https://a.example/?a=1&b>;", &["https://a.example/?a=1&b"]),
             ("from https:// on", &[]),
             ("no address", &[]),
+            ("http://a.example/˜ann/", &["http://a.example/~ann/"]),
+            ("Ann <ann.b@a.example>.", &["mailto:ann.b@a.example"]),
+            (
+                "https://a.example/@b or ann@a.example:22",
+                &["https://a.example/@b"],
+            ),
+            ("a@b, @c.example", &[]),
         ] {
             assert_eq!(links(text), expected, "{text}");
         }

@@ -46,6 +46,7 @@ pub(crate) fn page(html: &mut Html, number: u32, blocks: &[Block]) {
                 html.code(code, None);
             }
             Block::Table(content) => table(html, content, &notes),
+            Block::Terms(content) => terms(html, content, &notes),
             Block::Contents(entries) => {
                 let title = at.checked_sub(1).and_then(|before| blocks.get(before));
                 contents(html, title, entries, &notes);
@@ -137,7 +138,8 @@ fn runs(html: &mut Html, runs: &[Run], has_emphasis: bool, notes: &Notes<'_>) {
     let (mut open, mut space): (Option<&str>, &str) = (None, "");
     for run in &runs {
         let text = run.text.trim_end();
-        let link = run.link.as_deref().filter(|_| !text.is_empty());
+        let link = run.link.as_deref();
+        let link = link.filter(|link| !text.is_empty() && !link.is_empty());
         if open != link {
             if open.is_some() {
                 html.close();
@@ -203,6 +205,21 @@ fn table(html: &mut Html, table: &Table, notes: &Notes<'_>) {
             write_cell(html, cell, name, notes);
         }
         html.close();
+    }
+    html.close();
+}
+
+/// Writes terms and what is said of them. A term without a text has that of the next.
+fn terms(html: &mut Html, terms: &[[Vec<Run>; 2]], notes: &Notes<'_>) {
+    html.open("dl");
+    for pair in terms {
+        for (name, text) in ["dt", "dd"].into_iter().zip(pair) {
+            if !text.is_empty() {
+                html.open(name);
+                runs(html, text, true, notes);
+                html.close();
+            }
+        }
     }
     html.close();
 }

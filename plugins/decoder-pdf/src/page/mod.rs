@@ -141,6 +141,7 @@ impl<'a> Pages<'a> {
             ))
         })?;
         self.run(&content, resources, 0, &mut run)?;
+        run.write_signs();
         Ok(run.page)
     }
 

@@ -1,13 +1,20 @@
 //! A page that is being run: its graphics state, and what is drawn in it.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use super::{GLYPHS_MAX, Glyph, Page, STATES_MAX, Style};
 use crate::fonts::Font;
 use crate::geometry::{Area, Matrix};
+use crate::lines::around;
 
 /// Most rules of a page. A page with more is a drawing.
 const RULES_MAX: usize = 20_000;
+/// Sizes of the signs of items that are drawn as shapes, most shapes of a page, and how far a sign
+/// is from its text at most, in sizes of the font.
+const SIGN_SIZES: RangeInclusive<f32> = 1.5..=8.0;
+const SHAPES_MAX: usize = 400;
+const SIGN_GAP_MAX: f32 = 3.0;
 /// A filled box as thin as this is a line.
 const LINE_WIDTH_MAX: f32 = 3.0;
 
@@ -44,6 +51,9 @@ pub(super) struct Run {
     pub(super) line_matrix: Matrix,
     pub(super) marks: Vec<Mark>,
     path: Vec<Area>,
+    /// The box around the path, and the small shapes that were filled.
+    bounds: Option<Area>,
+    shapes: Vec<Area>,
     at: (f32, f32),
     start: (f32, f32),
     pub(super) areas: Vec<Area>,
@@ -69,6 +79,8 @@ impl Run {
             line_matrix: Matrix::IDENTITY,
             marks: Vec::new(),
             path: Vec::new(),
+            bounds: None,
+            shapes: Vec::new(),
             at: (0.0, 0.0),
             start: (0.0, 0.0),
             areas: Vec::new(),
@@ -108,22 +120,44 @@ impl Run {
                 self.text_matrix = self.line_matrix;
             }
             b"T*" => self.next_line(0.0, -self.state.leading),
+            _ => self.draw(operator, number),
+        }
+    }
+
+    /// Operators of paths.
+    fn draw(&mut self, operator: &[u8], number: &dyn Fn(usize) -> f32) {
+        match operator {
             b"m" => {
-                self.at = self.state.matrix.apply(number(0), number(1));
+                self.curve_to(self.state.matrix.apply(number(0), number(1)));
                 self.start = self.at;
             }
             b"l" => self.line_to(self.state.matrix.apply(number(0), number(1))),
-            b"c" => self.at = self.state.matrix.apply(number(4), number(5)),
-            b"v" | b"y" => self.at = self.state.matrix.apply(number(2), number(3)),
+            b"c" | b"v" | b"y" => {
+                let n_points = if operator == b"c" { 3 } else { 2 };
+                for at in 0..n_points {
+                    let (x, y) = (number(2 * at), number(2 * at + 1));
+                    self.curve_to(self.state.matrix.apply(x, y));
+                }
+            }
             b"h" => self.line_to(self.start),
             b"re" => self.rectangle([0, 1, 2, 3].map(number)),
             b"s" | b"b" | b"b*" => {
                 self.line_to(self.start);
+                self.take_shape(operator != b"s");
                 self.stroke();
             }
-            b"S" | b"B" | b"B*" => self.stroke(),
-            b"f" | b"F" | b"f*" => self.fill(),
-            b"n" => self.path.clear(),
+            b"S" | b"B" | b"B*" => {
+                self.take_shape(operator != b"S");
+                self.stroke();
+            }
+            b"f" | b"F" | b"f*" => {
+                self.take_shape(true);
+                self.fill();
+            }
+            b"n" => {
+                self.path.clear();
+                self.bounds = None;
+            }
             _ => {}
         }
     }
@@ -136,7 +170,8 @@ impl Run {
             corner(x + width, y + height),
             corner(x, y + height),
         ];
-        (self.at, self.start) = (corners[0], corners[0]);
+        self.curve_to(corners[0]);
+        self.start = self.at;
         for to in [corners[1], corners[2], corners[3], corners[0]] {
             self.line_to(to);
         }
@@ -151,7 +186,53 @@ impl Run {
                 y1: to.1,
             });
         }
+        self.curve_to(to);
+    }
+
+    /// Moves on to a point of the path, without a straight line.
+    fn curve_to(&mut self, to: (f32, f32)) {
+        let point = Area::of(to.0, to.1, to.0, to.1);
+        self.bounds = Some(self.bounds.map_or(point, |bounds| around(bounds, point)));
         self.at = to;
+    }
+
+    /// Keeps the path if it is as small as the sign of an item.
+    fn take_shape(&mut self, is_filled: bool) {
+        let Some(shape) = self.bounds.take().filter(|_| is_filled) else {
+            return;
+        };
+        let (width, height) = (shape.width(), shape.height());
+        let is_sign = SIGN_SIZES.contains(&width) && (width - height).abs() < 0.4 * width;
+        if is_sign && self.shapes.len() < SHAPES_MAX {
+            self.shapes.push(shape);
+        }
+    }
+
+    /// Small shapes before the first word of a line are the signs of items, as their text.
+    pub(super) fn write_signs(&mut self) {
+        for shape in std::mem::take(&mut self.shapes) {
+            let page = &self.page;
+            let (x, y) = (shape.x1, f32::midpoint(shape.y0, shape.y1));
+            let is_beside = |glyph: &&Glyph| {
+                glyph.direction == 0
+                    && (glyph.v - 0.75 * glyph.size..glyph.v).contains(&y)
+                    && shape.width() < 0.8 * glyph.size
+                    && !page.text_of(glyph).trim().is_empty()
+            };
+            let line = || page.glyphs.iter().filter(is_beside);
+            let gap = |glyph: &Glyph| glyph.u0 - x;
+            let next =
+                line().filter(|glyph| (0.0..SIGN_GAP_MAX * glyph.size).contains(&gap(glyph)));
+            let Some(next) = next.min_by(|one, other| gap(one).total_cmp(&gap(other))) else {
+                continue;
+            };
+            let is_before = |glyph: &Glyph| glyph.u0 < x && glyph.u1 > shape.x0 - 4.0 * glyph.size;
+            if line().any(is_before) {
+                continue;
+            }
+            let (v, size) = (next.v, next.size);
+            self.glyph("•", (shape.x0, x, v), size, Style::default(), 0);
+        }
     }
 
     /// Keeps the horizontal and vertical lines of the path.
