@@ -14,6 +14,7 @@ mod structure;
 mod words;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use corpus::Document;
@@ -35,6 +36,9 @@ pub(crate) struct DocumentsOptions {
     /// Only the documents with this in their name
     #[arg(long, value_name = "PART", default_value = "")]
     document: String,
+    /// Only every so many of them: some programs take minutes for one
+    #[arg(long, value_name = "N", default_value = "1")]
+    every: NonZeroUsize,
     /// Print the scores of each document
     #[arg(long)]
     each_document: bool,
@@ -49,9 +53,9 @@ pub(crate) fn run(options: &DocumentsOptions) -> anyhow::Result<()> {
     let mut documents = corpus::published()?;
     documents.extend(made::all()?);
     documents.retain(|document| document.name.contains(&options.document));
-    let (pdfs, office): (Vec<Document>, Vec<Document>) = documents
-        .into_iter()
-        .partition(|document| document.ending() == "pdf");
+    let documents = documents.into_iter().step_by(options.every.get());
+    let (pdfs, office): (Vec<Document>, Vec<Document>) =
+        documents.partition(|document| document.ending() == "pdf");
     let folder = tempfile::tempdir()?;
     let registry = crate::corpus::registry(folder.path())?;
     let mut peers = readers::all(&registry)?;
