@@ -18,7 +18,7 @@ const CONTENTS: &str = ".toc, .toctree-wrapper > ul, .contents, .shortcontents, 
 /// Tables that DocBook sets its remarks in, each beside its picture, and its lists of terms and of
 /// questions: no tables of the document.
 const LAYOUT: &str = ".note > table, .tip > table, .important > table, .warning > table, \
-    .caution > table, table.variablelist, table.simplelist, table[summary='Q and A Div']";
+    .caution > table, table.variablelist, table[summary='Q and A Div']";
 /// What a page has that only leads to another: Texinfo makes one of each anchor.
 const REDIRECTION: &str = "meta[http-equiv=refresh i]";
 /// Elements whose text is apart from what is beside them.

@@ -397,12 +397,16 @@ impl<'a> Column<'a> {
             true => f32::INFINITY,
             false => gap(at) / self.leading,
         };
-        let indented = lines[from].area.x0 + TERM_INDENT * lines[from].size;
+        // The titles of manual pages stand left of all text, and terms do not.
+        let (x, size) = (lines[from].area.x0, lines[from].size);
+        let is_inside = x > self.left + 0.5 * size;
         Space {
             above: place(from),
             below: place(to),
             title: self.title,
-            is_term: lines.get(to).is_some_and(|below| below.area.x0 > indented),
+            is_term: lines
+                .get(to)
+                .is_some_and(|below| is_inside && below.area.x0 > x + TERM_INDENT * size),
         }
     }
 

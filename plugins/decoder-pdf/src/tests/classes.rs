@@ -80,8 +80,8 @@ fn bold_text_that_is_hardly_larger_is_a_heading_and_a_term_is_none() {
     }
     content += &line("F2", 11, 72, 680, "tide --low");
     content += &line("F1", 10, 72, 660, &format!("{SENTENCE}."));
-    content += &line("F2", 10, 72, 630, "Spring tides");
-    content += &line("F1", 10, 140, 610, &format!("{SENTENCE}."));
+    content += &line("F2", 10, 90, 630, "Spring tides");
+    content += &line("F1", 10, 150, 610, &format!("{SENTENCE}."));
     let shown = shown(&content);
     assert!(shown.contains("tide --low</h"), "{shown}");
     assert!(shown.contains("<p>Spring tides</p>"), "{shown}");
