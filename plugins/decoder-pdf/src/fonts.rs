@@ -54,7 +54,7 @@ enum Codes {
         map: Option<Encoding<'static>>,
         is_utf16: bool,
         /// The characters of its collection, if its codes are their numbers.
-        collection: Option<&'static str>,
+        collection: Option<cid::Collection>,
     },
 }
 

@@ -1,26 +1,34 @@
-//! The characters of Adobe's collections for Chinese, Japanese and Korean, by their numbers (CID).
-//! Fonts that are not embedded name their characters so, and nothing else says which they are.
+//! The characters of Adobe's collections for Chinese, Japanese and Korean, by their numbers (CID):
+//! Adobe Technical Notes 5078 (Japan1), 5079 (GB1), 5080 (CNS1) and 5093 (Korea1). Fonts that are
+//! not embedded name their characters so, and nothing else says which they are.
+
+use std::sync::OnceLock;
 
 /// What stands for a number without a character.
 const NONE: char = '\u{FFFD}';
 
-/// The characters of a collection in the order of their numbers, by the ordering that a font's
-/// system information names; lines have no meaning. `None` for collections of a font's own.
-pub(crate) fn collection(ordering: &[u8]) -> Option<&'static str> {
-    match ordering {
-        b"Japan1" => Some(include_str!("japan1.txt")),
-        b"GB1" => Some(include_str!("gb1.txt")),
-        b"CNS1" => Some(include_str!("cns1.txt")),
-        b"Korea1" => Some(include_str!("korea1.txt")),
-        _ => None,
-    }
+/// The characters of a collection in the order of their numbers.
+pub(crate) type Collection = &'static [char];
+
+/// The collection that the ordering in a font's system information names; `None` for collections of
+/// a font's own.
+pub(crate) fn collection(ordering: &[u8]) -> Option<Collection> {
+    static READ: [OnceLock<Vec<char>>; 4] = [const { OnceLock::new() }; 4];
+    let (n, text) = match ordering {
+        b"Japan1" => (0, include_str!("japan1.txt")),
+        b"GB1" => (1, include_str!("gb1.txt")),
+        b"CNS1" => (2, include_str!("cns1.txt")),
+        b"Korea1" => (3, include_str!("korea1.txt")),
+        _ => return None,
+    };
+    // Lines have no meaning.
+    Some(READ[n].get_or_init(|| text.chars().filter(|c| *c != '\n').collect()))
 }
 
 /// The character of a collection with a number.
-pub(crate) fn character(collection: &str, number: u32) -> Option<char> {
-    let mut characters = collection.chars().filter(|c| *c != '\n');
-    let character = characters.nth(usize::try_from(number).ok()?);
-    character.filter(|c| *c != NONE)
+pub(crate) fn character(collection: Collection, number: u32) -> Option<char> {
+    let character = collection.get(usize::try_from(number).ok()?);
+    character.copied().filter(|c| *c != NONE)
 }
 
 #[cfg(test)]
