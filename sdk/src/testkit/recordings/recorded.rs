@@ -99,11 +99,12 @@ pub(super) fn read<C: DeserializeOwned>(path: &Path) -> Vec<(String, C)> {
     let File { shared, cases } = file.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(!cases.is_empty(), "{name} has no cases");
     let shared = Value::Object(shared);
-    let cases = cases.into_iter().enumerate().map(|(index, mut own)| {
-        let about = own.as_object_mut().and_then(|own| own.remove("about"));
-        let about = about.unwrap_or_default();
+    let cases = cases.into_iter().enumerate().map(|(index, own)| {
+        let mut case = combined(shared.clone(), own);
+        let about = case.as_object_mut().and_then(|case| case.remove("about"));
+        let about = about.as_ref().and_then(Value::as_str).unwrap_or_default();
         let place = format!("{name}, case {}: {about}", index + 1);
-        let case = serde_json::from_value::<C>(combined(shared.clone(), own));
+        let case = serde_json::from_value::<C>(case);
         let case = case.unwrap_or_else(|error| panic!("{place}: {error}"));
         (place, case)
     });
