@@ -5,10 +5,7 @@ use std::collections::HashSet;
 
 use crate::blocks::{self, Block};
 use crate::furniture::PageLines;
-use crate::lines::Line;
-
-/// A hyphen at the end of a line that stays when the line is joined to the next.
-pub(crate) const KEPT: char = '\u{2011}';
+use crate::lines::{KEPT_HYPHEN, Line};
 
 /// Marks the hyphens that stay. `titles` are those of the outline, which are not divided.
 pub(crate) fn keep<'a>(pages: &mut [PageLines], titles: impl Iterator<Item = &'a str>) {
@@ -37,7 +34,7 @@ pub(crate) fn keep<'a>(pages: &mut [PageLines], titles: impl Iterator<Item = &'a
             && run.text.ends_with('-')
         {
             run.text.pop();
-            run.text.push(KEPT);
+            run.text.push(KEPT_HYPHEN);
         }
         next = text;
     }
@@ -46,8 +43,8 @@ pub(crate) fn keep<'a>(pages: &mut [PageLines], titles: impl Iterator<Item = &'a
 /// Writes the marked hyphens as they are elsewhere.
 pub(crate) fn restore(blocks: &mut [Block]) {
     let texts = blocks.iter_mut().flat_map(blocks::texts);
-    for run in texts.flatten().filter(|run| run.text.contains(KEPT)) {
-        run.text = run.text.replace(KEPT, "-");
+    for run in texts.flatten().filter(|run| run.text.contains(KEPT_HYPHEN)) {
+        run.text = run.text.replace(KEPT_HYPHEN, "-");
     }
 }
 

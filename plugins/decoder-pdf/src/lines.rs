@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::geometry::Area;
-use crate::hyphens::KEPT;
 use crate::page::{Glyph, Page, Style};
 
+/// A hyphen at the end of a line that stays when the line is joined to the next.
+pub(crate) const KEPT_HYPHEN: char = '\u{2011}';
 /// A gap within a line that divides pieces: cells of a table, columns. In sizes of the font.
 const PIECE_GAP: f32 = 1.2;
 /// Likewise, where this many other pieces start.
@@ -400,7 +401,7 @@ pub(crate) fn append(runs: &mut Vec<Run>, more: Vec<Run>) {
         let mut end = last.text.chars().rev();
         match (end.next(), end.next()) {
             _ if is_url_divided => {}
-            (Some(KEPT), _) => {
+            (Some(KEPT_HYPHEN), _) => {
                 last.text.pop();
                 last.text.push('-');
             }

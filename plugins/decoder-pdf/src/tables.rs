@@ -8,7 +8,8 @@ const REACH: f32 = 3.0;
 /// Most rows and columns of a grid, and most cells. A drawing has more.
 const LINES_MAX: usize = 400;
 const GRID_CELLS_MAX: usize = 20_000;
-/// How far apart terms are at least, in sizes of their font: the rows of a table are as near as lines.
+/// How far apart terms are at least, in sizes of their font: the rows of a table are as near as
+/// lines.
 const TERMS_APART: f32 = 1.45;
 /// Fewest rows of a table without lines.
 const ROWS_MIN: usize = 3;
@@ -415,8 +416,8 @@ fn rows(lines: &[Line], borders: &[f32]) -> (Vec<Vec<Vec<Piece>>>, f32) {
     (rows, usual)
 }
 
-/// Whether these are lines of code: in a font of one width, with all that stands apart at a multiple
-/// of it.
+/// Whether these are lines of code: in a font of one width, with all that stands apart at a
+/// multiple of it.
 fn is_listing(lines: &[Line]) -> bool {
     let pieces = || lines.iter().flat_map(|line| &line.pieces);
     let longest = pieces().max_by_key(|piece| piece.n_characters());
