@@ -7,6 +7,7 @@
 
 mod blocks;
 mod cid;
+mod columns;
 mod content;
 mod contents;
 mod fonts;
@@ -14,6 +15,7 @@ mod furniture;
 mod geometry;
 mod hyphens;
 mod lines;
+mod looks;
 mod metadata;
 mod names;
 mod notes;
@@ -28,10 +30,11 @@ use lopdf::{Document, Error, LoadOptions};
 use trawl_sdk::decoder::{Decoded, Decoder, Failure, File, Html};
 use trawl_sdk::{Info, Needs};
 
-use blocks::{Block, Looks};
+use blocks::Block;
 use furniture::PageLines;
 use geometry::Area;
 use lines::Piece;
+use looks::Looks;
 use page::{Page, Pages};
 
 /// Most pages of a document.
@@ -166,7 +169,7 @@ fn laid_out(page: &Page, number: u32) -> PageLines {
         if direction == 0 {
             take_tables(&page.rules, &mut pieces, &mut laid_out);
         }
-        laid_out.columns.extend(lines::columns(pieces));
+        laid_out.columns.extend(columns::of(pieces));
     }
     laid_out
 }
@@ -207,17 +210,19 @@ fn write_pages(html: &mut Html, pages: &[PageLines], looks: &Looks) {
             {
                 blocks::join(last, blocks.remove(0));
             }
-            hyphens::restore(&mut written);
-            repeats::remove(&mut written);
-            write::page(html, number, &written);
+            write_page(html, number, written);
         }
         before = Some((page.number, blocks));
     }
-    if let Some((number, mut blocks)) = before {
-        hyphens::restore(&mut blocks);
-        repeats::remove(&mut blocks);
-        write::page(html, number, &blocks);
+    if let Some((number, blocks)) = before {
+        write_page(html, number, blocks);
     }
+}
+
+fn write_page(html: &mut Html, number: u32, mut blocks: Vec<Block>) {
+    hyphens::restore(&mut blocks);
+    repeats::remove(&mut blocks);
+    write::page(html, number, &blocks);
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

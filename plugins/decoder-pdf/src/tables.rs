@@ -377,7 +377,7 @@ pub(crate) fn aligned(lines: &[Line]) -> Option<(Aligned, usize)> {
         return None;
     }
     let size = lines[0].size;
-    let aligned = match !table.has_header && starts > TERMS_APART * size && is_told(&table) {
+    let aligned = match !table.has_header && starts > TERMS_APART * size && has_words(&table) {
         true => Aligned::Terms(table.terms()),
         false => Aligned::Table(table),
     };
@@ -447,16 +447,16 @@ fn is_kind(table: &Table) -> bool {
 }
 
 /// Whether the second of two columns has words rather than numbers.
-fn is_told(table: &Table) -> bool {
+fn has_words(table: &Table) -> bool {
     let texts: Vec<String> = table
         .rows
         .iter()
         .filter_map(|row| Some(row.get(1)?.text()))
         .collect();
-    let n_told = texts
+    let n_of_words = texts
         .iter()
         .filter(|text| text.chars().filter(|c| c.is_alphabetic()).count() > 3);
-    n_told.count() * 2 > texts.len()
+    n_of_words.count() * 2 > texts.len()
 }
 
 /// The gaps of a line, with those left and right of it.

@@ -5,7 +5,8 @@ use trawl_sdk::decoder::{Decoded, Failure};
 use trawl_sdk::testkit;
 
 use crate::Pdf;
-use crate::blocks::{self, Block, Looks};
+use crate::blocks::{self, Block};
+use crate::looks::Looks;
 use crate::page::Pages;
 
 mod classes;
