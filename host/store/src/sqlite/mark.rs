@@ -26,11 +26,7 @@ impl LedgerMark {
         connection: &mut SqliteConnection,
     ) -> Result<Self, StoreError> {
         let mark = Self(file);
-        let (found, written) = (last_entry(connection).await?, mark.read());
-        if found < written {
-            return Err(StoreError::Shortened { found, written });
-        }
-        mark.write(found);
+        mark.write(require(mark.read(), connection).await?);
         Ok(mark)
     }
 
@@ -67,13 +63,22 @@ impl LedgerMark {
 
 /// The number in the file of a data directory that another process may use; 0 if there is none.
 pub(super) fn noted(data: &Path) -> i64 {
-    let found = std::fs::read(DataDir::ledger_mark_path(data)).unwrap_or_default();
-    let bytes = found.first_chunk::<BYTES>();
-    bytes.map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    File::open(DataDir::ledger_mark_path(data)).map_or(0, |file| LedgerMark(file).read())
 }
 
-/// The number of the last entry of a ledger.
-pub(super) async fn last_entry(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+/// The number of a ledger's last entry, which must not be before the one that was noted.
+pub(super) async fn require(
+    written: i64,
+    connection: &mut SqliteConnection,
+) -> Result<i64, StoreError> {
+    let found = last_entry(connection).await?;
+    if found < written {
+        return Err(StoreError::Shortened { found, written });
+    }
+    Ok(found)
+}
+
+async fn last_entry(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
     sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM entries")
         .fetch_one(connection)
         .await

@@ -26,10 +26,7 @@ pub(crate) async fn snapshot(data: &Path, to: &str) -> Result<(), StoreError> {
         let what = "it has no tables".to_owned();
         return Err(StoreError::Damaged { what });
     }
-    let found = mark::last_entry(&mut connection).await?;
-    if found < written {
-        return Err(StoreError::Shortened { found, written });
-    }
+    mark::require(written, &mut connection).await?;
     let failed = failed_to("copy itself");
     sqlx::query("VACUUM INTO ?")
         .bind(to)
