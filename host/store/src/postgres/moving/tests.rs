@@ -10,7 +10,7 @@ use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::memory::{MemoryBudget, MemoryKind};
 use trawl_model::{ContentHash, Nanodollars, StopReason, UrlRow, UrlState};
 
-use super::move_data;
+use super::{Moved, move_data};
 use crate::conformance::fixtures::{account, crawl, entry, first_page, with_accounts};
 use crate::postgres::server::Server;
 use crate::postgres::{PostgresStore, PostgresUrl, verify};
@@ -41,6 +41,18 @@ async fn sqlite(directory: &Path) -> SqliteStore {
 async fn postgres(directory: &Path, url: &PostgresUrl) -> PostgresStore {
     let store = PostgresStore::open(data(directory), url).await;
     store.expect("a store")
+}
+
+/// Moves a directory whose page logs stay.
+async fn moved(directory: &Path, url: &PostgresUrl) -> Moved {
+    let moved = move_data(data(directory), url, None).await;
+    moved.expect("moved")
+}
+
+/// Why a directory is not moved, which it must not be, since `why`.
+async fn refused(directory: &Path, url: &PostgresUrl, why: &str) -> StoreError {
+    let moved = move_data(data(directory), url, None).await;
+    moved.expect_err(why)
 }
 
 /// A directory with rows of every table.
@@ -319,9 +331,7 @@ async fn what_is_moved_is_seen_as_before() {
     store.close().await;
     drop(store);
 
-    let moved = move_data(data(directory.path()), &url, None)
-        .await
-        .expect("moved");
+    let moved = moved(directory.path(), &url).await;
     assert!(!moved.was_moved_before);
     let counts = [
         moved.n_accounts,
@@ -422,11 +432,9 @@ async fn a_directory_is_moved_once() {
     let server = Server::shared();
     let url = server.database().await;
     let directory = filled().await;
-    move_data(data(directory.path()), &url, None)
-        .await
-        .expect("moved");
-    let refused = crate::open(data(directory.path()), None).await.map(drop);
-    let refusal = refused.expect_err("the accounts are elsewhere");
+    moved(directory.path(), &url).await;
+    let opened = crate::open(data(directory.path()), None).await.map(drop);
+    let refusal = opened.expect_err("the accounts are elsewhere");
     assert!(
         matches!(refusal, StoreError::InPostgres { .. }),
         "{refusal}"
@@ -440,17 +448,14 @@ async fn a_directory_is_moved_once() {
     drop(store);
     let note = directory.path().join("store.postgres");
     std::fs::remove_file(&note).expect("removed");
-    let again = move_data(data(directory.path()), &url, None)
-        .await
-        .expect("seen");
+    let again = moved(directory.path(), &url).await;
     assert!(again.was_moved_before && note.exists());
     let verified = verify(&url).await.expect("read");
     assert_eq!((verified.n_entries, verified.disagreements.len()), (9, 0));
 
     // Another database would get what was charged until the move, and not what followed.
     let other = server.database().await;
-    let refusal = move_data(data(directory.path()), &other, None).await;
-    let refusal = refusal.expect_err("it is in the first one");
+    let refusal = refused(directory.path(), &other, "it is in the first one").await;
     assert!(
         matches!(refusal, StoreError::InPostgres { .. }),
         "{refusal}"
@@ -463,17 +468,14 @@ async fn a_directory_that_went_on_by_itself_is_not_moved_again() {
     let server = Server::shared();
     let url = server.database().await;
     let directory = filled().await;
-    move_data(data(directory.path()), &url, None)
-        .await
-        .expect("moved");
+    moved(directory.path(), &url).await;
     std::fs::remove_file(directory.path().join("store.postgres")).expect("removed");
     let store = sqlite(directory.path()).await;
     let new = [entry("t:2", EntryKind::TopUp, 5, 0)];
     store.post_group(&new).await.expect("written");
     store.close().await;
     drop(store);
-    let refusal = move_data(data(directory.path()), &url, None).await;
-    let refusal = refusal.expect_err("the ledgers differ");
+    let refusal = refused(directory.path(), &url, "the ledgers differ").await;
     assert!(matches!(refusal, StoreError::NotEmpty { .. }), "{refusal}");
     let verified = verify(&url).await.expect("read");
     assert_eq!(verified.n_entries, 8, "nothing was added");
@@ -485,8 +487,7 @@ async fn what_cannot_be_moved_is_refused() {
     let server = Server::shared();
     let url = server.database().await;
     let empty = tempfile::tempdir().expect("a temporary directory");
-    let refusal = move_data(data(empty.path()), &url, None).await;
-    let refusal = refusal.expect_err("nothing is there");
+    let refusal = refused(empty.path(), &url, "nothing is there").await;
     assert!(
         matches!(refusal, StoreError::NothingToMove { .. }),
         "{refusal}"
@@ -503,16 +504,14 @@ async fn what_cannot_be_moved_is_refused() {
     // A server has begun there: its database has another account.
     let other = tempfile::tempdir().expect("a temporary directory");
     let used = postgres(other.path(), &url).await;
-    let in_use = move_data(data(directory.path()), &url, None).await;
-    let refusal = in_use.expect_err("a process uses the database");
+    let refusal = refused(directory.path(), &url, "a process uses the database").await;
     assert!(
         matches!(refusal, StoreError::DatabaseInUse { .. }),
         "{refusal}"
     );
     with_accounts(&used).await;
     used.close().await;
-    let refusal = move_data(data(directory.path()), &url, None).await;
-    let refusal = refusal.expect_err("it has accounts");
+    let refusal = refused(directory.path(), &url, "it has accounts").await;
     assert!(matches!(refusal, StoreError::NotEmpty { .. }), "{refusal}");
     assert!(!directory.path().join("store.postgres").exists());
 }
@@ -530,8 +529,8 @@ async fn tables_without_accounts_are_what_an_interrupted_move_leaves() {
         .map(drop)
         .expect_err("its accounts are missing there");
     assert!(matches!(refusal, StoreError::NotMoved), "{refusal}");
-    let moved = move_data(data(directory.path()), &url, None).await;
-    assert!(!moved.expect("moved").was_moved_before);
+    let moved = moved(directory.path(), &url).await;
+    assert!(!moved.was_moved_before);
     let store = postgres(directory.path(), &url).await;
     assert_eq!(store.accounts().await.expect("read").len(), 2);
     store.close().await;
@@ -550,8 +549,7 @@ async fn a_directory_of_a_newer_version_is_refused() {
         .await;
     changed.expect("changed");
     connection.close().await.expect("closed");
-    let refusal = move_data(data(directory.path()), &url, None).await;
-    let refusal = refusal.expect_err("it is newer");
+    let refusal = refused(directory.path(), &url, "it is newer").await;
     let is_newer = matches!(refusal, StoreError::SchemaTooNew { found: 99, .. });
     assert!(is_newer, "{refusal}");
     let refusal = verify(&url).await.expect_err("no tables");
@@ -564,9 +562,7 @@ async fn a_sum_that_differs_is_named() {
     let server = Server::shared();
     let url = server.database().await;
     let directory = filled().await;
-    move_data(data(directory.path()), &url, None)
-        .await
-        .expect("moved");
+    moved(directory.path(), &url).await;
     let database = url.options().get_database().expect("a name").to_owned();
     let mut connection = server.connect(&database).await;
     for sql in [
