@@ -63,8 +63,8 @@ async fn a_server_continues_from_a_backup_that_was_made_while_it_worked() {
     assert_eq!((entries.len(), urls.len()), (31, 31));
     let costs = entries.iter().map(|entry| &entry["costs"]["total_cost"]);
     let total: f64 = costs.filter_map(Value::as_f64).sum();
-    let told = ended["costs"]["total_cost"].as_f64().unwrap();
-    assert!((total - told).abs() < 1e-9, "{total} {told}");
+    let of_crawl = ended["costs"]["total_cost"].as_f64().unwrap();
+    assert!((total - of_crawl).abs() < 1e-9, "{total} {of_crawl}");
     server.stop();
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));

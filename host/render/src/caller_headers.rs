@@ -13,7 +13,7 @@ use trawl_plan::address::is_same_origin_or_upgrade;
 
 use super::caller_cookies::{COOKIE, CallerCookies};
 
-/// The browser refuses a request with this header of somebody else: it asks for what it can decode.
+/// The browser sets this header itself, to what it can decode, and refuses another value.
 const ACCEPT_ENCODING: &str = "accept-encoding";
 /// Requests that are remembered for having left the page's origin. After so many no redirected
 /// request carries the headers any more.

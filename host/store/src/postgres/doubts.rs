@@ -17,7 +17,7 @@ pub(super) struct Doubts {
 pub(super) struct Doubt(u64);
 
 impl Doubts {
-    /// Notes that a group failed, before its writer is told so.
+    /// Notes that a group failed, before the error is returned.
     pub(super) fn note(&self) {
         self.n_failed.fetch_add(1, Ordering::SeqCst);
     }
