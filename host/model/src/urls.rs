@@ -1,6 +1,8 @@
 //! URLs as the URL standard reads them, where the `url` crate differs. URLs that a
 //! site or a caller wrote are parsed and joined here.
 
+mod drive;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -11,7 +13,7 @@ use url::{ParseError, Url};
 /// # Errors
 /// As [`Url::parse`].
 pub fn parse(text: &str) -> Result<Url, ParseError> {
-    Url::parse(text).map(standard)
+    drive::parse(text).map(standard)
 }
 
 /// Resolves a reference against a base URL.
@@ -24,8 +26,8 @@ pub fn parse(text: &str) -> Result<Url, ParseError> {
 /// As [`Url::join`].
 pub fn join(base: &Url, reference: &str) -> Result<Url, ParseError> {
     let joined = match behind_slashes(base, reference) {
-        Some(rest) => base.join(&format!("//{rest}")),
-        None => base.join(reference),
+        Some(rest) => drive::join(base, &format!("//{rest}")),
+        None => drive::join(base, reference),
     };
     joined.map(standard)
 }
