@@ -34,6 +34,7 @@ mod limits;
 mod map;
 mod mcp;
 mod money;
+mod nodes;
 mod outputs;
 mod packaging;
 mod pipelines;

@@ -1,6 +1,6 @@
 //! `pages`: which pages of a document are decoded.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::PlanError;
 
@@ -10,7 +10,7 @@ const RANGES_MAX: usize = 100;
 const CHARS_SHOWN: usize = 40;
 
 /// Pages of a document, counted from 1; both ends are included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageRange {
     /// The first page.
     pub first: u32,

@@ -41,7 +41,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
@@ -309,7 +309,7 @@ pub struct TransformSource {
 
 /// Which outputs to make of a fetched page. All of it is part of the key of cached outputs:
 /// [`Self::canonical`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OutputPlan {
     /// Formats of `content`; never empty.
     pub formats: Vec<FormatChoice>,
@@ -323,6 +323,7 @@ pub struct OutputPlan {
     /// Extractors requested by name, with their options object; results appear under `extracted`.
     pub extractors: BTreeMap<String, Value>,
     /// The analyst of a pipeline; no ordinary request has one. It sees what `filters` leave.
+    #[serde(skip_deserializing)]
     pub analyst: Option<AnalystChoice>,
     /// `metadata`: add the metadata object.
     pub metadata: bool,
@@ -337,6 +338,7 @@ pub struct OutputPlan {
     /// `return_hidden_text`: report text that a page hides from its readers.
     pub hidden_text: bool,
     /// `link_rewrite`: how the page's links are changed.
+    #[serde(skip_deserializing)]
     pub link_rewrite: Option<LinkRewrite>,
     /// Whether a crawl needs the page's links. Needs no parsed document.
     pub discover: bool,
@@ -435,7 +437,7 @@ impl OutputPlan {
 const BYTES: &str = "bytes";
 
 /// One format of `content`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormatChoice {
     /// The name the caller used, in canonical spelling (`raw` stays `raw`): the key of `content` if
     /// there are several.
@@ -454,7 +456,7 @@ impl FormatChoice {
 }
 
 /// What makes a format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// A loaded format plugin, by its name in the registry.
     Plugin(String),
@@ -467,7 +469,7 @@ pub enum Format {
 }
 
 /// Which chunker splits the content, and how.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chunking {
     /// Name of a loaded chunker.
     pub chunker: String,
@@ -479,7 +481,7 @@ pub struct Chunking {
 
 /// The end of a chunk that the next one repeats: its last pieces, as the same chunker cuts them.
 /// Decision D432.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
     /// Options object for the plugin that gives these pieces.
     pub options: Value,

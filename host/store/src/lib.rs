@@ -33,6 +33,7 @@ pub mod postgres;
 mod record;
 mod rows;
 mod segments;
+mod serving;
 pub mod sqlite;
 mod statement;
 mod storage;
@@ -69,6 +70,7 @@ pub use page_logs::{LogWriter, PageLogs};
 pub use paging::{NotARowKey, PageRange, PageStart, RowBytes, RowKey, Rows};
 pub use record::ReadEntry;
 pub use segments::SegmentStore;
+pub use serving::Serving;
 pub use statement::{
     AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
 };

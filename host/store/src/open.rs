@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
 use crate::postgres::{PostgresStore, PostgresUrl};
+use crate::serving::Serving;
 use crate::sqlite::SqliteStore;
 use crate::store::Store;
 
@@ -26,15 +27,15 @@ pub async fn open(data: DataDir, url: Option<&PostgresUrl>) -> Result<Arc<dyn St
     }
 }
 
-/// As [`open`] with a URL, but waits while another process uses the database. `serving` gets the
-/// address that the other one has announced.
+/// As [`open`] with a URL, but waits while another process uses the database. `serving` gets where
+/// the other one serves, as it has announced it.
 ///
 /// # Errors
 /// Those of [`PostgresStore::open_when_free`].
 pub async fn open_when_free(
     data: DataDir,
     url: &PostgresUrl,
-    serving: &watch::Sender<Option<String>>,
+    serving: &watch::Sender<Option<Serving>>,
 ) -> Result<Arc<dyn Store>, StoreError> {
     let store = PostgresStore::open_when_free(data, url, serving).await?;
     Ok(Arc::new(store))

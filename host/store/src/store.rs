@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use trawl_model::secret::Secret;
+
 use crate::contacts::ContactStore;
 use crate::crawls::CrawlStore;
 use crate::future::StoreFuture;
@@ -31,6 +33,12 @@ pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore + TotalsS
     /// `IP:PORT` or `name:PORT`. Does nothing in a back end that has no others.
     fn announce<'a>(&'a self, _address: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// The key of requests between this process and others of the same database, as
+    /// [`Serving`](crate::Serving) has it for them; `None` in a back end that has no others.
+    fn cluster_key(&self) -> Option<Secret> {
+        None
     }
 
     /// The store of the segments of page logs; `None` in a back end whose page logs are files.

@@ -198,6 +198,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Output cache look-ups by outcome: hit or miss",
     ),
     (
+        "trawl_node_pages_total",
+        "Pages that other nodes extracted for this one, by outcome: made or failed",
+    ),
+    (
         "trawl_smart_total",
         "Pages for which smart mode chose a browser, by rule",
     ),

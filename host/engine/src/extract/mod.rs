@@ -9,9 +9,12 @@ mod analysis;
 mod calls;
 mod cpu;
 mod decoding;
+mod job;
 mod output_cache;
 mod outputs;
 mod pool;
+pub mod remote;
+mod used_plugins;
 mod workers;
 
 use std::borrow::Cow;
@@ -29,9 +32,10 @@ use analysis::FirstStep;
 use decoding::Decoding;
 
 pub use analysis::{Analysis, PendingQuestion};
+pub use job::Extraction;
 pub use output_cache::OutputCacheWrite;
 pub use outputs::Outputs;
-pub use workers::{Extraction, Workers};
+pub use workers::Workers;
 
 /// The input of the plugins: a body and its metadata.
 #[derive(Clone, Debug)]

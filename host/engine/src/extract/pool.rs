@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use trawl_model::fair::FairSemaphore;
+use trawl_model::fair::{FairPermit, FairSemaphore};
 use trawl_model::redact::panic_message;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -52,21 +52,40 @@ impl Pool {
         }
     }
 
-    /// Runs a job of this owner on the next free thread. The deadline bounds the wait for the
-    /// thread, not the job; a job that began runs to its end even if the caller is dropped.
+    /// How many threads there are.
+    pub(super) fn n_threads(&self) -> usize {
+        self.permits.n_permits()
+    }
+
+    /// Whether most threads have nothing to do.
+    pub(super) fn is_mostly_free(&self) -> bool {
+        self.permits.n_free() * 2 > self.permits.n_permits()
+    }
+
+    /// Waits for a thread for this owner.
     ///
     /// # Errors
-    /// [`PoolError`].
-    pub(super) async fn run<R: Send + 'static>(
+    /// [`PoolError::TimedOut`].
+    pub(super) async fn permit(
         &self,
         owner: &str,
         deadline: Instant,
+    ) -> Result<FairPermit, PoolError> {
+        let permit = self.permits.acquire(owner);
+        let permit = tokio::time::timeout_at(deadline.into(), permit).await;
+        permit.map_err(|_| PoolError::TimedOut)
+    }
+
+    /// Runs a job on the thread of this permit. A job that began runs to its end even if the caller
+    /// is dropped.
+    ///
+    /// # Errors
+    /// [`PoolError::Panicked`].
+    pub(super) async fn run<R: Send + 'static>(
+        &self,
+        permit: FairPermit,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PoolError> {
-        let permit = self.permits.acquire(owner);
-        let Ok(permit) = tokio::time::timeout_at(deadline.into(), permit).await else {
-            return Err(PoolError::TimedOut);
-        };
         let (sender, result) = oneshot::channel();
         let job = move || {
             let result = at_once(job);
@@ -115,33 +134,40 @@ mod tests {
         Instant::now() + Duration::from_secs(20)
     }
 
+    async fn run<R: Send + 'static>(
+        pool: &Pool,
+        (owner, deadline): (&str, Instant),
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, PoolError> {
+        let permit = pool.permit(owner, deadline).await?;
+        pool.run(permit, job).await
+    }
+
     #[tokio::test]
     async fn jobs_run_on_the_named_threads() {
         let pool = Pool::new(2);
         let name = || thread::current().name().map(str::to_owned);
-        let name = pool.run("a", soon(), name).await.expect("a name");
+        let name = run(&pool, ("a", soon()), name).await.expect("a name");
         assert!(name.is_some_and(|name| name.starts_with("extract-")));
     }
 
     #[tokio::test]
     async fn a_panic_is_reported_and_its_thread_goes_on() {
         let pool = Pool::new(1);
-        let panicked = pool
-            .run("a", soon(), || panic!("a promise: {}", "canary"))
-            .await;
-        let panicked: Result<(), _> = panicked;
+        let panicking = || panic!("a promise: {}", "canary");
+        let panicked: Result<(), _> = run(&pool, ("a", soon()), panicking).await;
         assert_eq!(panicked, Err(PoolError::Panicked("a promise".to_owned())));
-        assert_eq!(pool.run("a", soon(), || 2).await, Ok(2));
+        assert_eq!(run(&pool, ("a", soon()), || 2).await, Ok(2));
     }
 
     #[tokio::test]
     async fn a_job_that_finds_no_thread_in_time_never_runs() {
         let pool = Pool::new(1);
         let (release, released) = mpsc::channel::<()>();
-        let busy = pool.run("a", soon(), move || released.recv().is_ok());
+        let busy = run(&pool, ("a", soon()), move || released.recv().is_ok());
         let late = async {
             let deadline = Instant::now() + Duration::from_millis(20);
-            let late = pool.run("b", deadline, || panic!("it ran")).await;
+            let late = run(&pool, ("b", deadline), || panic!("it ran")).await;
             release.send(()).expect("the first job waits");
             late
         };
@@ -156,7 +182,7 @@ mod tests {
         thread_local!(static HELD: std::cell::RefCell<Option<Arc<()>>> = const { std::cell::RefCell::new(None) });
         let held = Arc::clone(&alive);
         let hold = move || HELD.with(|cell| *cell.borrow_mut() = Some(held));
-        pool.run("a", soon(), hold).await.expect("held");
+        run(&pool, ("a", soon()), hold).await.expect("held");
         assert_eq!(Arc::strong_count(&alive), 2);
         drop(pool);
         while Arc::strong_count(&alive) > 1 {

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use trawl_model::fair::FairPermit;
 use trawl_model::{Cause, PageFailure, timing};
 use trawl_plan::{AnalystChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Registry};
 
-use super::output_cache::{OutputCache, OutputCacheWrite};
+use super::job::{Caching, ExtractJob, Extraction};
+use super::output_cache::OutputCache;
 use super::pool::{Pool, PoolError, at_once};
-use super::{Analysis, CpuTime, Input, Outputs, PendingQuestion, analysis, cpu, run};
-
-/// Longest page whose links are read where other tasks wait: in some 20 microseconds, which is what
-/// a thread and its caller take to wake.
-const LIGHT_BYTES_MAX: usize = 16 * 1024;
+use super::remote::{RemotePage, RemotePlace, RemoteWorkers};
+use super::{Analysis, CpuTime, Input, Outputs, PendingQuestion, analysis, cpu};
 
 /// As many threads as cores: a page waits for one, then runs without sharing its core. The account
 /// with the fewest threads gets the next one.
@@ -21,25 +20,8 @@ const LIGHT_BYTES_MAX: usize = 16 * 1024;
 pub struct Workers {
     pool: Pool,
     cache: Arc<OutputCache>,
-}
-
-/// The outputs of a page, and what they took.
-#[derive(Clone, Debug, Default)]
-pub struct Extraction {
-    /// Its outputs.
-    pub outputs: Outputs,
-    /// The CPU time they took; if they were cached, the CPU time of the look-up.
-    pub cpu: CpuTime,
-    /// Stores them in the output cache once the page is paid for.
-    pub write: Option<OutputCacheWrite>,
-}
-
-/// One page to extract.
-pub(super) struct ExtractJob {
-    registry: Arc<Registry>,
-    input: Input,
-    plan: Arc<OutputPlan>,
-    deadline: Instant,
+    /// Other nodes that extract pages as well.
+    remote: Option<Arc<RemoteWorkers>>,
 }
 
 impl Workers {
@@ -49,6 +31,21 @@ impl Workers {
         Self {
             pool: Pool::new(cores),
             cache: Arc::new(OutputCache::new(0)),
+            remote: None,
+        }
+    }
+
+    /// How many threads there are.
+    pub fn n_threads(&self) -> usize {
+        self.pool.n_threads()
+    }
+
+    /// The same, with pages going to other nodes while most of the threads here are busy.
+    #[must_use]
+    pub fn with_remote(self, remote: Arc<RemoteWorkers>) -> Self {
+        Self {
+            remote: Some(remote),
+            ..self
         }
     }
 
@@ -77,7 +74,7 @@ impl Workers {
         };
         let made = match job.is_light() {
             true => light(&job),
-            false => self.extract(owner, deadline, move || job.run()).await,
+            false => self.extract(owner, job, Caching::Off).await,
         };
         (made.outputs, made.cpu)
     }
@@ -102,7 +99,7 @@ impl Workers {
             return light(&job);
         }
         if !self.cache.is_cacheable(&job.plan) {
-            return self.extract(owner, deadline, move || job.run()).await;
+            return self.extract(owner, job, Caching::Off).await;
         }
         if let Some(body) = body_hash
             && let Some(found) = job.find(&self.cache, &body).1
@@ -110,8 +107,8 @@ impl Workers {
             return found;
         }
         let cache = Arc::clone(&self.cache);
-        let job = move || job.find_or_run(&cache, body_hash);
-        self.extract(owner, deadline, job).await
+        self.extract(owner, job, Caching::On(cache, body_hash))
+            .await
     }
 
     /// Resumes an analysis with the model's reply, waiting for a thread until the deadline. The
@@ -171,14 +168,37 @@ impl Workers {
             .unwrap_or_else(|failure| (Err(failure), CpuTime::default()))
     }
 
-    async fn extract(
-        &self,
-        owner: &str,
-        deadline: Instant,
-        job: impl FnOnce() -> Extraction + Send + 'static,
-    ) -> Extraction {
-        let made = self.on_a_thread(owner, deadline, job).await;
-        made.unwrap_or_else(Extraction::failed)
+    /// Extracts a page here or on another node.
+    async fn extract(&self, owner: &str, job: ExtractJob, caching: Caching) -> Extraction {
+        let asked = Instant::now();
+        let permit = match self.room(owner, &job).await {
+            Room::Thread(permit) => permit,
+            Room::Node(page, place, remote) => match remote.extract(&page, place).await {
+                Some(made) => return caching.add(&job, Extraction::of(made)),
+                None => self.pool.permit(owner, job.deadline).await,
+            },
+        };
+        let made = self.on_the_thread(permit, asked, move || caching.run(&job));
+        made.await.unwrap_or_else(Extraction::failed)
+    }
+
+    /// Room for a page: on a thread here while most are free, then on a node that has some, then
+    /// wherever there is some first.
+    async fn room<'a>(&'a self, owner: &'a str, job: &'a ExtractJob) -> Room<'a> {
+        let remote = self.remote.as_deref();
+        let remote = remote.filter(|remote| !self.pool.is_mostly_free() && remote.has_nodes());
+        let page = remote.and_then(|remote| Some((remote, job.for_node(owner)?)));
+        let Some((remote, page)) = page else {
+            return Room::Thread(self.pool.permit(owner, job.deadline).await);
+        };
+        if let Some(place) = remote.try_place() {
+            return Room::Node(page, place, remote);
+        }
+        tokio::select! {
+            biased;
+            permit = self.pool.permit(owner, job.deadline) => Room::Thread(permit),
+            place = remote.place() => Room::Node(page, place, remote),
+        }
     }
 
     async fn on_a_thread<R: Send + 'static>(
@@ -187,19 +207,35 @@ impl Workers {
         deadline: Instant,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PageFailure> {
-        let (span, timeline) = (tracing::Span::current(), timing::current());
         let asked = Instant::now();
+        let permit = self.pool.permit(owner, deadline).await;
+        self.on_the_thread(permit, asked, job).await
+    }
+
+    /// Runs a job on the thread of this permit, which was asked for then.
+    async fn on_the_thread<R: Send + 'static>(
+        &self,
+        permit: Result<FairPermit, PoolError>,
+        asked: Instant,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, PageFailure> {
+        let permit = permit.map_err(failure_of)?;
+        let (span, timeline) = (tracing::Span::current(), timing::current());
         let job = move || {
             timing::timed_here(timeline, || {
                 timing::note("queue", asked);
                 span.in_scope(job)
             })
         };
-        self.pool
-            .run(owner, deadline, job)
-            .await
-            .map_err(failure_of)
+        self.pool.run(permit, job).await.map_err(failure_of)
     }
+}
+
+/// Where a page is extracted.
+enum Room<'a> {
+    /// A thread, or why none came free.
+    Thread(Result<FairPermit, PoolError>),
+    Node(RemotePage<'a>, RemotePlace, &'a RemoteWorkers),
 }
 
 /// The failure of a page whose job has no result.
@@ -225,95 +261,9 @@ fn light(job: &ExtractJob) -> Extraction {
     made.unwrap_or_else(|error| Extraction::failed(failure_of(error)))
 }
 
-/// Whether a header says that a page is HTML, without another value after it.
-fn is_html(content_type: &str) -> bool {
-    let rest = content_type.strip_prefix("text/html");
-    rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with(';')) && !rest.contains(','))
-}
-
 impl Default for Workers {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Extraction {
-    /// No outputs, with the reason.
-    pub(crate) fn failed(failure: PageFailure) -> Self {
-        Self::of((Outputs::failed(failure), CpuTime::default()))
-    }
-
-    fn of((outputs, cpu): (Outputs, CpuTime)) -> Self {
-        Self {
-            outputs,
-            cpu,
-            write: None,
-        }
-    }
-}
-
-impl ExtractJob {
-    /// Whether only the links of a short page are read, by no code but ours.
-    fn is_light(&self) -> bool {
-        let Input {
-            body,
-            content_type,
-            screenshot,
-            ..
-        } = &self.input;
-        body.len() <= LIGHT_BYTES_MAX
-            && screenshot.is_none()
-            && self.plan.link_rewrite.is_none()
-            && is_html(content_type)
-            && !self.plan.calls_plugins()
-    }
-
-    fn run(&self) -> Extraction {
-        let outputs = run(&self.registry, &self.input, &self.plan, self.deadline);
-        Extraction::of(outputs)
-    }
-
-    /// The key of the page's outputs, and the outputs if they are cached. Those cost the look-up.
-    fn find(
-        &self,
-        cache: &OutputCache,
-        body: &blake3::Hash,
-    ) -> (Option<blake3::Hash>, Option<Extraction>) {
-        let started = cpu::thread_time();
-        let Some(key) = self.key(body) else {
-            return (None, None);
-        };
-        let found = cache.find(&key).map(|outputs| {
-            let outputs = Outputs::clone(&outputs);
-            let parse = cpu::thread_time().saturating_sub(started);
-            let cpu = CpuTime {
-                parse,
-                ..CpuTime::default()
-            };
-            Extraction::of((outputs, cpu))
-        });
-        (Some(key), found)
-    }
-
-    /// Makes the outputs, unless only the hash of the body was missing to find them.
-    fn find_or_run(&self, cache: &OutputCache, body_hash: Option<blake3::Hash>) -> Extraction {
-        let started = cpu::thread_time();
-        let key = match body_hash {
-            Some(body) => self.key(&body),
-            None => match self.find(cache, &blake3::hash(&self.input.body)) {
-                (_, Some(found)) => return found,
-                (key, None) => key,
-            },
-        };
-        let looked_up = cpu::thread_time().saturating_sub(started);
-        let mut made = self.run();
-        made.cpu.parse += looked_up;
-        made.write = key.and_then(|key| cache.write(key, &made.outputs));
-        made
-    }
-
-    fn key(&self, body: &blake3::Hash) -> Option<blake3::Hash> {
-        OutputCache::key(&self.registry, &self.input, &self.plan, body)
     }
 }
 
@@ -326,6 +276,7 @@ mod tests {
 
     use trawl_plan::{Format, FormatChoice};
 
+    use super::super::job::LIGHT_BYTES_MAX;
     use super::*;
 
     /// A job that reads the links of this page.

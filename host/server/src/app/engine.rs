@@ -9,6 +9,7 @@ use anyhow::Context;
 use trawl_engine::ai::Ai;
 use trawl_engine::cache::PageCache;
 use trawl_engine::extract::Workers;
+use trawl_engine::extract::remote::RemoteWorkers;
 use trawl_engine::in_flight::PagesInFlight;
 use trawl_engine::page::PageEngine;
 use trawl_engine::providers::Providers;
@@ -53,6 +54,21 @@ impl EngineParts {
         compiled: PathBuf,
         page_cache: Option<Arc<PageCache>>,
     ) -> anyhow::Result<Self> {
+        let plugins = load_plugins(manifest, compiled).await?;
+        Self::with_plugins(config, plugins, page_cache, None)
+    }
+
+    /// The same with plugins that are loaded already. Pages may go to the other nodes that extract
+    /// some.
+    ///
+    /// # Errors
+    /// A setting is invalid.
+    pub(super) fn with_plugins(
+        config: &Config,
+        plugins: Arc<Plugins>,
+        page_cache: Option<Arc<PageCache>>,
+        remote: Option<Arc<RemoteWorkers>>,
+    ) -> anyhow::Result<Self> {
         let egress = Egress::new(settings::egress(config)?).context("cannot set up egress")?;
         let memory = memory::budget(config);
         let fetch = fetch_config(config)?;
@@ -75,12 +91,15 @@ impl EngineParts {
         if let Some(renderer) = &renderer {
             routing = routing.with_browser(Arc::clone(renderer));
         }
-        let plugins = load_plugins(manifest, compiled).await?;
         let output_cache_bytes = settings::mebibytes(config.cache.outputs_mib);
+        let mut workers = Workers::new().with_output_cache(output_cache_bytes);
+        if let Some(remote) = remote {
+            workers = workers.with_remote(remote);
+        }
         let pages = Arc::new(PageEngine {
             costs: Arc::default(),
             routing,
-            workers: Workers::new().with_output_cache(output_cache_bytes),
+            workers,
             ai,
             memory,
             in_flight: PagesInFlight::default(),
@@ -132,7 +151,14 @@ pub fn report_compiling(compiling: Compiling<'_>) {
     }
 }
 
-async fn load_plugins(manifest: &Path, compiled: PathBuf) -> anyhow::Result<Arc<Plugins>> {
+/// Loads the plugins of a manifest, and says which ones are compiled.
+///
+/// # Errors
+/// A plugin does not load.
+pub(super) async fn load_plugins(
+    manifest: &Path,
+    compiled: PathBuf,
+) -> anyhow::Result<Arc<Plugins>> {
     let config = PluginsConfig {
         manifest: std::path::absolute(manifest)
             .context("the plugin manifest has no absolute path")?,

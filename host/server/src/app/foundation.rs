@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use trawl_billing::{Billing, Prices};
 use trawl_control::ControlHandler;
 use trawl_engine::cache::{self, CacheConfig, PageCache};
+use trawl_engine::extract::remote::RemoteWorkers;
 use trawl_model::clock::Clock;
 use trawl_plugins::Plugins;
 use trawl_store::{DataDir, Disk, Objects, PageLogs, Storage, Store};
 
 use super::admin_key::AdminKey;
-use super::engine::EngineParts;
+use super::engine::{EngineParts, load_plugins};
+use super::nodes::{HttpTransport, Waiting};
 use super::{Paths, plugins_status, settings};
 use crate::config::Config;
 use crate::listener::ListenerLimits;
@@ -38,20 +39,22 @@ pub(super) struct Foundation {
     pub(super) stop: CancellationToken,
     pub(super) data: PathBuf,
     compiled: PathBuf,
+    /// Nodes that extract pages, of a server whose database others wait for.
+    pub(super) remote: Option<Arc<RemoteWorkers>>,
     /// Set when the plugins are loaded.
     plugins: Arc<OnceLock<Arc<Plugins>>>,
 }
 
 impl Foundation {
-    /// Locks the data directory, opens the store, and starts billing. A standby waits for the store
-    /// and says in `serving` where the server is that has it.
+    /// Locks the data directory, opens the store, and starts billing. A standby loads its plugins
+    /// while it waits for the store, and says in `waiting` what it learns.
     ///
     /// # Errors
-    /// The directory is in use, or a setting is invalid.
+    /// The directory is in use, or a setting is invalid; of a standby, a plugin does not load.
     pub(super) async fn open(
         config: Config,
         paths: &Paths,
-        serving: &watch::Sender<Option<String>>,
+        waiting: &Waiting,
     ) -> anyhow::Result<Self> {
         let tasks = TaskTracker::new();
         let listener_limits = settings::listener(&config)?;
@@ -59,12 +62,22 @@ impl Foundation {
         let store_url = settings::store_url(&config)?;
         let data = DataDir::create(&paths.data)?;
         let compiled = data.private_folder("compiled")?;
+        let loaded = Arc::new(OnceLock::new());
         let store = match &store_url {
             Some(url) if config.store.standby => {
-                trawl_store::open_when_free(data, url, serving).await?
+                let opening = trawl_store::open_when_free(data, url, &waiting.serving);
+                let loading = async {
+                    let plugins = load_plugins(&paths.plugins, compiled.clone()).await?;
+                    waiting.plugins.send_replace(Some(Arc::clone(&plugins)));
+                    drop(loaded.set(plugins));
+                    Ok(())
+                };
+                tokio::try_join!(async { anyhow::Ok(opening.await?) }, loading)?.0
             }
             url => trawl_store::open(data, url.as_ref()).await?,
         };
+        let remote = store.cluster_key().and_then(|key| HttpTransport::new(&key));
+        let remote = remote.map(|transport| Arc::new(RemoteWorkers::new(Box::new(transport))));
         let logs = open_logs(&config, &store, &paths.data)?;
         let admin_key = AdminKey::open(&paths.data)?;
         let storage = open_storage(&config, &store, &paths.data)?;
@@ -84,7 +97,8 @@ impl Foundation {
             stop: CancellationToken::new(),
             data: paths.data.clone(),
             compiled,
-            plugins: Arc::default(),
+            remote,
+            plugins: loaded,
         })
     }
 
@@ -112,14 +126,22 @@ impl Foundation {
     /// # Errors
     /// A setting is invalid, or a plugin does not load.
     pub(super) async fn build_engine(&self, manifest: &Path) -> anyhow::Result<EngineParts> {
-        let (compiled, page_cache) = (self.compiled.clone(), self.page_cache.clone());
-        let built = EngineParts::build(&self.config, manifest, compiled, page_cache).await;
+        let built = self.engine_parts(manifest).await;
         match &built {
-            // It is set once: a foundation has one engine.
+            // It is set once: a foundation has one engine. That of a standby is set before.
             Ok(engine) => drop(self.plugins.set(Arc::clone(&engine.plugins))),
             Err(_) => self.close().await,
         }
         built
+    }
+
+    async fn engine_parts(&self, manifest: &Path) -> anyhow::Result<EngineParts> {
+        let plugins = match self.plugins.get() {
+            Some(plugins) => Arc::clone(plugins),
+            None => load_plugins(manifest, self.compiled.clone()).await?,
+        };
+        let (page_cache, remote) = (self.page_cache.clone(), self.remote.clone());
+        EngineParts::with_plugins(&self.config, plugins, page_cache, remote)
     }
 
     async fn close(&self) {
@@ -207,8 +229,7 @@ mod tests {
             data: folder.path().join("data"),
             plugins: folder.path().join("plugins.toml"),
         };
-        let serving = watch::Sender::new(None);
-        let foundation = Foundation::open(Config::default(), &paths, &serving).await;
+        let foundation = Foundation::open(Config::default(), &paths, &Waiting::default()).await;
         let foundation = foundation.expect("a data directory");
         foundation.start_control().expect("a socket");
 

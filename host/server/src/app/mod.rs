@@ -3,10 +3,10 @@
 mod admin_key;
 mod balance_events;
 mod engine;
-mod forward;
 mod foundation;
 mod health;
 mod memory;
+mod nodes;
 mod serve;
 mod service;
 mod settings;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -28,6 +28,7 @@ use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
 use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::cache::PageCache;
+use trawl_engine::extract::remote::RemoteWorkers;
 use trawl_engine::page::PageEngine;
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
@@ -42,8 +43,10 @@ use crate::config::{Config, StoreSettings};
 use crate::listener::{self, ListenerLimits};
 use admin_key::AdminKey;
 use foundation::Foundation;
+use nodes::Standby;
 
 pub use engine::{EngineParts, report_compiling};
+pub(crate) use nodes::Waiting;
 pub use settings::{pooled_keys, pools, prices, router_defaults, seat_prices};
 pub(crate) use spans::start_logs;
 
@@ -77,6 +80,8 @@ pub struct App {
     renderer: Option<Arc<Renderer>>,
     tasks: TaskTracker,
     page_cache: Option<Arc<PageCache>>,
+    /// Nodes that extract pages, of a server whose database others wait for.
+    remote: Option<Arc<RemoteWorkers>>,
     /// Cancelled when the server is to stop.
     stop: CancellationToken,
     /// Cancelled when streaming crawls have to end their responses.
@@ -97,20 +102,19 @@ impl App {
     /// # Errors
     /// The directory is in use, a plugin does not load, or a setting is invalid.
     pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
-        Self::build_in_turn(config, paths, &watch::Sender::new(None)).await
+        Self::build_in_turn(config, paths, &Waiting::default()).await
     }
 
-    /// The same, where a standby says in `serving` at which address the server is that it waits
-    /// for.
+    /// The same, where a standby says in `waiting` what it learns while it waits.
     ///
     /// # Errors
     /// As [`Self::build`].
     pub(crate) async fn build_in_turn(
         config: Config,
         paths: &Paths,
-        serving: &watch::Sender<Option<String>>,
+        waiting: &Waiting,
     ) -> anyhow::Result<Arc<Self>> {
-        let foundation = Foundation::open(config, paths, serving).await?;
+        let foundation = Foundation::open(config, paths, waiting).await?;
         foundation.start_control()?;
         settings::identity::note_contact(&foundation.config);
         Self::on(foundation, paths).await
@@ -126,7 +130,7 @@ impl App {
             store: StoreSettings::default(),
             ..config
         };
-        let foundation = Foundation::open(config, paths, &watch::Sender::new(None)).await?;
+        let foundation = Foundation::open(config, paths, &Waiting::default()).await?;
         Self::on(foundation, paths).await
     }
 
@@ -144,6 +148,7 @@ impl App {
             billing,
             tasks,
             stop,
+            remote,
             ..
         } = foundation;
         Ok(Arc::new(Self {
@@ -168,6 +173,7 @@ impl App {
             in_flight: TaskTracker::new(),
             settled: CancellationToken::new(),
             page_cache,
+            remote,
             health: Mutex::default(),
             browser_health: Mutex::default(),
             started: Instant::now(),
@@ -175,20 +181,28 @@ impl App {
         }))
     }
 
-    /// Sends every request at `listener` to the server at the address in `serving`, until `ended`.
+    /// Sends every request at `listener` to the server that has the database, and extracts pages
+    /// for that one, until `ended`.
     ///
     /// # Errors
     /// A setting of the listener is invalid.
-    pub(crate) fn forwarding(
+    pub(crate) fn stand_by(
         config: &Config,
         listener: TcpListener,
-        serving: watch::Receiver<Option<String>>,
+        waiting: &Waiting,
         ended: CancellationToken,
     ) -> anyhow::Result<impl Future<Output = ()> + Send + use<>> {
         let limits = settings::listener(config)?;
         let log = settings::access_log(config);
-        let router = forward::router(serving);
-        Ok(listener::serve(listener, router, limits, log, ended))
+        let configured = config.store.address.as_deref();
+        let address = nodes::own_address(configured, listener.local_addr().ok());
+        let standby = Standby::new(waiting);
+        let router = standby.router();
+        let serving = listener::serve(listener, router, limits, log, ended.clone());
+        let working = standby.work(address, ended);
+        Ok(async move {
+            tokio::join!(serving, working);
+        })
     }
 
     /// Accounts and balances.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use trawl_api::Service;
 
-use super::{App, balance_events, settings};
+use super::{App, balance_events, nodes, settings};
 use crate::listener;
 
 /// Why a server ends that another one has replaced.
@@ -53,10 +53,8 @@ impl App {
     /// Tells standbys where this server is: at the configured address, or at the one that it
     /// listens on, if that is one.
     async fn announce(&self, listener: &TcpListener) {
-        let own = listener.local_addr().ok();
-        let own = own.filter(|own| !own.ip().is_unspecified());
-        let configured = self.config.store.address.clone();
-        let Some(address) = configured.or_else(|| own.map(|own| own.to_string())) else {
+        let configured = self.config.store.address.as_deref();
+        let Some(address) = nodes::own_address(configured, listener.local_addr().ok()) else {
             return;
         };
         if let Err(error) = self.store.announce(&address).await {
@@ -110,7 +108,10 @@ impl App {
     }
 
     async fn serve_http(self: &Arc<Self>, listener: TcpListener) {
-        let router = self.interface();
+        let mut router = self.interface();
+        if let (Some(key), Some(remote)) = (self.store.cluster_key(), &self.remote) {
+            router = router.merge(nodes::routes(key, Arc::clone(remote)));
+        }
         let drained = CancellationToken::new();
         let limits = self.listener_limits.clone();
         let log = settings::access_log(&self.config);

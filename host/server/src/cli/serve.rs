@@ -11,7 +11,6 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use trawl_model::Nanodollars;
@@ -22,7 +21,7 @@ use super::engine_args::EngineArgs;
 use super::environment::log_filter;
 use super::listen::{listen_address, on_this_machine};
 use super::standard_output::print;
-use crate::app::{App, Paths, start_logs};
+use crate::app::{App, Paths, Waiting, start_logs};
 use crate::config::{AccessLogSetting, Config, LISTEN_DEFAULT};
 use crate::listener::descriptors;
 
@@ -123,11 +122,10 @@ async fn build_in_turn(
     // Two of one socket: the first ends with the wait.
     let own = listener.into_std()?;
     let waiting = TcpListener::from_std(own.try_clone()?)?;
-    let (known, serving) = watch::channel(None);
-    let ended = CancellationToken::new();
-    let forwarding = App::forwarding(&config, waiting, serving, ended.clone())?;
-    tokio::spawn(forwarding);
-    let app = App::build_in_turn(config, paths, &known).await?;
+    let (learned, ended) = (Waiting::default(), CancellationToken::new());
+    let standing_by = App::stand_by(&config, waiting, &learned, ended.clone())?;
+    tokio::spawn(standing_by);
+    let app = App::build_in_turn(config, paths, &learned).await?;
     ended.cancel();
     Ok((app, TcpListener::from_std(own)?))
 }

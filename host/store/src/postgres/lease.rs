@@ -12,8 +12,11 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 
+use trawl_model::secret::Secret;
+
 use super::row::failed_to;
 use crate::StoreError;
+use crate::serving::{self, Serving};
 
 /// How long a lease lasts from its renewal.
 pub(super) const TIME: Duration = Duration::from_secs(10);
@@ -120,6 +123,11 @@ impl Renewal {
             .map(drop)
     }
 
+    /// The key of requests between this process and others.
+    pub(super) fn key(&self) -> Secret {
+        serving::key_of(&self.nonce)
+    }
+
     /// Ends the lease, so that another process need not wait for its end.
     pub(super) async fn give_up(&self) {
         self.task.abort();
@@ -178,13 +186,18 @@ async fn extend(connections: &PgPool, nonce: Nonce) -> Result<bool, StoreError> 
 /// of PostgreSQL none has: it does not learn of renewals at once, and takes no other process.
 pub(super) async fn of_last(
     executor: impl PgExecutor<'_>,
-) -> Result<(bool, Option<String>), StoreError> {
-    sqlx::query_as(
-        "SELECT expires < clock_timestamp() AND NOT pg_is_in_recovery(), address FROM claim",
+) -> Result<(bool, Option<Serving>), StoreError> {
+    let (has_ended, address, nonce): (bool, Option<String>, Vec<u8>) = sqlx::query_as(
+        "SELECT expires < clock_timestamp() AND NOT pg_is_in_recovery(), address, nonce FROM claim",
     )
     .fetch_one(executor)
     .await
-    .map_err(failed_to("read the lease of another process"))
+    .map_err(failed_to("read the lease of another process"))?;
+    let serving = address.map(|address| Serving {
+        address,
+        key: serving::key_of(&nonce),
+    });
+    Ok((has_ended, serving))
 }
 
 /// Ends the connections of a process whose lease has ended. They hold the lock with this name in

@@ -46,10 +46,13 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgPool, Postgres};
 use tokio::sync::watch;
 
+use trawl_model::secret::Secret;
+
 use crate::data_dir::DataDir;
 use crate::error::StoreError;
 use crate::future::StoreFuture;
 use crate::segments::SegmentStore;
+use crate::serving::Serving;
 use crate::store::Store;
 
 use connections::{
@@ -142,14 +145,14 @@ impl PostgresStore {
 
     /// As [`Self::open`], but waits while another process uses the database: until that has closed
     /// it, or its lease has ended. A database that cannot be reached is waited for as well, once it
-    /// was reached. `serving` gets the address of that process, as it has announced it.
+    /// was reached. `serving` gets where that process serves, as it has announced it.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_when_free(
         data: DataDir,
         url: &PostgresUrl,
-        serving: &watch::Sender<Option<String>>,
+        serving: &watch::Sender<Option<Serving>>,
     ) -> Result<Self, StoreError> {
         let mut was_reached = false;
         let store = loop {
@@ -196,6 +199,10 @@ impl Store for PostgresStore {
 
     fn announce<'a>(&'a self, address: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(self.renewal.announce(address))
+    }
+
+    fn cluster_key(&self) -> Option<Secret> {
+        Some(self.renewal.key())
     }
 
     fn segments(self: Arc<Self>) -> Option<Arc<dyn SegmentStore>> {

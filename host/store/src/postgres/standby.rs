@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use super::connections::{connect, options};
 use super::url::PostgresUrl;
 use super::{lease, schema};
-use crate::StoreError;
+use crate::{Serving, StoreError};
 
 /// How often the lease of the other process is looked at.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Waits until no process has a lease of the database. `serving` gets the address of the one that
+/// Waits until no process has a lease of the database. `serving` gets where the one serves that
 /// has it.
 ///
 /// # Errors
@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// used by this program.
 pub(super) async fn wait(
     url: &PostgresUrl,
-    serving: &watch::Sender<Option<String>>,
+    serving: &watch::Sender<Option<Serving>>,
     was_reached: bool,
 ) -> Result<(), StoreError> {
     let options = options(url);
@@ -53,19 +53,19 @@ pub(super) async fn wait(
 async fn is_free(
     options: &PgConnectOptions,
     url: &PostgresUrl,
-    serving: &watch::Sender<Option<String>>,
+    serving: &watch::Sender<Option<Serving>>,
 ) -> Result<bool, StoreError> {
     let mut connection = connect(options, url).await?;
     let found = schema::check(&mut connection).await?;
     // A database without leases is locked by who uses it, which is waited for when it is opened.
-    let (is_free, address) = match found < schema::LEASES_SINCE {
+    let (is_free, found) = match found < schema::LEASES_SINCE {
         true => (true, None),
         false => lease::of_last(&mut connection).await?,
     };
-    let address = address.filter(|_| !is_free);
+    let found = found.filter(|_| !is_free);
     serving.send_if_modified(|known| {
-        let is_new = *known != address;
-        *known = address;
+        let is_new = *known != found;
+        *known = found;
         is_new
     });
     // A connection that does not close well is closed all the same.

@@ -410,9 +410,12 @@ async fn a_standby_waits_for_the_end_of_the_other() {
         opened
     });
     first.store.announce("127.0.0.1:8700").await.expect("said");
-    let is_known = |address: &Option<String>| address.as_deref() == Some("127.0.0.1:8700");
-    let learned = tokio::time::timeout(PATIENCE, known.wait_for(is_known)).await;
-    assert!(learned.expect("in time").is_ok());
+    let learned = tokio::time::timeout(PATIENCE, known.wait_for(Option::is_some)).await;
+    let learned = learned.expect("in time").expect("it waits").clone();
+    let (address, key) = learned.map(|it| (it.address, it.key)).expect("some");
+    assert_eq!(address, "127.0.0.1:8700");
+    // Both know the key of requests between them.
+    assert_eq!(first.store.cluster_key(), Some(key));
     assert!(!standby.is_finished());
     first.store.close().await;
     // Sooner than the lease would have ended: it is given up.

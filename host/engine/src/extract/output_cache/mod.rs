@@ -16,16 +16,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use trawl_model::lru::Lru;
-use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Format, OutputPlan};
-use trawl_plugins::{PluginKind, Registry};
+use trawl_plugins::Registry;
 
-use crate::extract::{Input, Outputs};
+use crate::extract::{Input, Outputs, used_plugins};
 
 /// Outputs larger than this share of the cache would evict too much for one page.
 const OUTPUTS_PART_MAX: u64 = 32;
 
-/// Bytes hashed for most keys: a hash, a URL, a plan, a plugin or two.
+/// Bytes hashed for most keys: two hashes, a URL, a plan.
 const KEYED_BYTES: usize = 1024;
 
 /// Key of outputs: a hash of everything they depend on.
@@ -80,34 +79,13 @@ impl OutputCache {
         body: &blake3::Hash,
     ) -> Option<Key> {
         let mut hashed = Vec::with_capacity(KEYED_BYTES);
-        let mut part = |bytes: &[u8]| {
-            hashed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            hashed.extend_from_slice(bytes);
-        };
+        let mut part = |bytes: &[u8]| used_plugins::part(&mut hashed, bytes);
         part(body.as_bytes());
         part(input.url.as_str().as_bytes());
         part(input.content_type.as_bytes());
         part(&[u8::from(input.is_serialised)]);
         part(&plan.canonical());
-        let mut plugins = plugins(plan);
-        let decoders = super::decoding::names(registry, input, plan);
-        plugins.extend(
-            decoders
-                .iter()
-                .map(|name| (PluginKind::Decoder, name.as_str())),
-        );
-        for (kind, name) in plugins {
-            let info = registry.info(kind, name).filter(|info| !info.native)?;
-            let limits = serde_json::to_vec(&info.limits).ok()?;
-            for of_plugin in [
-                kind.name().as_bytes(),
-                name.as_bytes(),
-                info.hash.as_bytes(),
-                &limits,
-            ] {
-                part(of_plugin);
-            }
-        }
+        part(used_plugins::hash(registry, input, plan)?.as_bytes());
         Some(blake3::hash(&hashed))
     }
 
@@ -149,68 +127,6 @@ impl fmt::Debug for OutputCacheWrite {
             .field("bytes", &self.bytes)
             .finish_non_exhaustive()
     }
-}
-
-/// The plugins that a plan calls. Every field is named, so that a new one must be considered here.
-fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
-    let OutputPlan {
-        formats,
-        single_format: _,
-        filters,
-        readability,
-        extractors,
-        metadata,
-        rights: _,
-        links,
-        json_data,
-        css_fields,
-        hidden_text,
-        link_rewrite: _,
-        discover: _,
-        anchors: _,
-        headers: _,
-        cookies: _,
-        timing: _,
-        pages: _,
-        // Which decoders read the page is known by its type.
-        decoder_options: _,
-        chunking,
-        max_size: _,
-        // Outputs with an analyst are not cached.
-        analyst: _,
-    } = plan;
-    let mut plugins = Vec::with_capacity(4);
-    for choice in formats {
-        if let Format::Plugin(name) = &choice.format {
-            plugins.push((PluginKind::Format, name.as_str()));
-        }
-    }
-    plugins.extend(
-        filters
-            .iter()
-            .map(|(name, _)| (PluginKind::Filter, name.as_str())),
-    );
-    if readability.is_some() {
-        plugins.push((PluginKind::Filter, READABILITY));
-    }
-    plugins.extend(
-        extractors
-            .keys()
-            .map(|name| (PluginKind::Extractor, name.as_str())),
-    );
-    let built_in = [
-        (*metadata, METADATA),
-        (*links, LINKS),
-        (*json_data, JSON_DATA),
-        (css_fields.is_some(), SELECTORS),
-        (*hidden_text, HIDDEN_TEXT),
-    ];
-    let wanted = built_in.into_iter().filter(|(is_wanted, _)| *is_wanted);
-    plugins.extend(wanted.map(|(_, name)| (PluginKind::Extractor, name)));
-    if let Some(chunking) = chunking {
-        plugins.push((PluginKind::Chunker, &chunking.chunker));
-    }
-    plugins
 }
 
 fn count(outcome: &'static str) {

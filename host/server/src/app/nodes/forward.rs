@@ -12,8 +12,11 @@ use http::uri::{Authority, Scheme, Uri};
 use http::{StatusCode, Version};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use tokio::sync::watch;
+
+use trawl_store::Serving;
+
+use super::transport::client;
 
 /// Marks a request that a standby has sent, which no other one sends on, and every answer of a
 /// standby: who has the database answers without it.
@@ -37,13 +40,15 @@ const NOT_REACHED: &str = r#"{"error":"the server that has the database cannot b
 
 struct Forwarder {
     client: Client<HttpConnector, Body>,
-    serving: watch::Receiver<Option<String>>,
+    serving: watch::Receiver<Option<Serving>>,
 }
 
-/// A router that sends every request to the server at the address in `serving`.
-pub(super) fn router(serving: watch::Receiver<Option<String>>) -> Router {
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let forwarder = Forwarder { client, serving };
+/// A router that sends every request to the server that is `serving`.
+pub(super) fn router(serving: watch::Receiver<Option<Serving>>) -> Router {
+    let forwarder = Forwarder {
+        client: client(),
+        serving,
+    };
     Router::new()
         .fallback(forward)
         .with_state(Arc::new(forwarder))
@@ -51,7 +56,10 @@ pub(super) fn router(serving: watch::Receiver<Option<String>>) -> Router {
 
 async fn forward(State(forwarder): State<Arc<Forwarder>>, request: Request) -> Response {
     let mut serving = forwarder.serving.clone();
-    let address = serving.borrow_and_update().clone();
+    let address = serving
+        .borrow_and_update()
+        .as_ref()
+        .map(|it| it.address.clone());
     let to: Option<Authority> = address.and_then(|address| address.parse().ok());
     let is_forwarded = request.headers().contains_key(FORWARDED);
     let Some(request) = to
@@ -163,6 +171,11 @@ mod tests {
             .extension(ConnectInfo(peer))
     }
 
+    fn serving_at(address: String) -> Option<Serving> {
+        let key = "a key".into();
+        Some(Serving { address, key })
+    }
+
     async fn send(router: &Router, request: Request) -> (StatusCode, String) {
         let answer = router.clone().oneshot(request).await.expect("an answer");
         let status = answer.status();
@@ -179,7 +192,7 @@ mod tests {
         let body = || Body::from("a page");
         let early = send(&router, request().body(body()).expect("a request")).await;
         assert_eq!(early.0, StatusCode::SERVICE_UNAVAILABLE, "{}", early.1);
-        known.send_replace(Some(echo().await));
+        known.send_replace(serving_at(echo().await));
         let answer = send(&router, request().body(body()).expect("a request")).await;
         let expected = "a page for pages.example from 198.51.100.1, 192.0.2.7";
         assert_eq!(answer, (StatusCode::OK, expected.to_owned()));
@@ -194,7 +207,7 @@ mod tests {
         // It accepts connections, and never answers.
         let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = silent.local_addr().expect("a bound listener").to_string();
-        let (known, serving) = watch::channel(Some(address));
+        let (known, serving) = watch::channel(serving_at(address));
         let router = router(serving);
         let asked = request().body(Body::empty()).expect("a request");
         let waiting = tokio::spawn(async move { send(&router, asked).await });

@@ -1,0 +1,198 @@
+//! The nodes that extract pages for this one: those that have announced themselves in the last
+//! seconds, and how many pages each has.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// How long a node is given pages after it has announced itself. It does so every second.
+pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
+/// How long a node gets no page after one failed there.
+const RESTS_FOR: Duration = Duration::from_secs(1);
+/// Pages that a node has at once, for each of its threads: one is made while the next one arrives.
+const PAGES_PER_THREAD: usize = 2;
+/// Most pages that one node has at once, whatever it says of itself.
+const PAGES_MAX: usize = 1024;
+/// Most nodes that are known at once: those of one database.
+const NODES_MAX: usize = 256;
+
+/// The nodes.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    known: Mutex<Vec<Node>>,
+    /// A node has room again, or is new.
+    has_room: Notify,
+}
+
+#[derive(Debug)]
+struct Node {
+    address: Arc<str>,
+    n_pages: usize,
+    n_pages_max: usize,
+    announced: Instant,
+    rests_until: Option<Instant>,
+}
+
+/// Room for one page on a node, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    nodes: Arc<Nodes>,
+    /// `IP:PORT` or `name:PORT`.
+    pub(super) address: Arc<str>,
+}
+
+impl Nodes {
+    /// Takes note of a node with so many threads.
+    pub(super) fn announced(&self, address: &str, n_threads: usize) {
+        let now = Instant::now();
+        let n_pages_max = n_threads.saturating_mul(PAGES_PER_THREAD).min(PAGES_MAX);
+        let mut known = self.known();
+        match known.iter_mut().find(|node| *node.address == *address) {
+            Some(node) => {
+                node.announced = now;
+                node.n_pages_max = n_pages_max;
+            }
+            None if known.len() < NODES_MAX => {
+                tracing::info!(address, n_threads, "a node extracts pages for this one");
+                known.push(Node {
+                    address: address.into(),
+                    n_pages: 0,
+                    n_pages_max,
+                    announced: now,
+                    rests_until: None,
+                });
+            }
+            None => {}
+        }
+        drop(known);
+        self.has_room.notify_waiters();
+    }
+
+    /// Whether a node is known, also one that has been silent for a while.
+    pub(super) fn is_any_known(&self) -> bool {
+        !self.known().is_empty()
+    }
+
+    /// Room on the node that has most of it, if one has any.
+    pub(super) fn try_place(self: &Arc<Self>) -> Option<Place> {
+        let now = Instant::now();
+        let mut known = self.known();
+        known.retain(|node| {
+            let is_gone = node.n_pages == 0 && node.is_silent(now);
+            if is_gone {
+                tracing::info!(
+                    address = &*node.address,
+                    "a node extracts no pages any more"
+                );
+            }
+            !is_gone
+        });
+        let with_room = known.iter_mut().filter(|node| node.has_room(now));
+        let node = with_room.max_by_key(|node| node.n_pages_max - node.n_pages)?;
+        node.n_pages += 1;
+        Some(Place {
+            nodes: Arc::clone(self),
+            address: Arc::clone(&node.address),
+        })
+    }
+
+    /// Waits for room on a node.
+    pub(super) async fn place(self: &Arc<Self>) -> Place {
+        loop {
+            // Created before the look, so that no room in between is missed.
+            let has_room = self.has_room.notified();
+            if let Some(place) = self.try_place() {
+                return place;
+            }
+            has_room.await;
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<Node>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Node {
+    fn is_silent(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.announced) > ANNOUNCED_FOR
+    }
+
+    fn has_room(&self, now: Instant) -> bool {
+        self.n_pages < self.n_pages_max
+            && !self.is_silent(now)
+            && self.rests_until.is_none_or(|until| until <= now)
+    }
+}
+
+impl Place {
+    /// Gives the node no page for a while.
+    pub(super) fn rest(&self) {
+        let mut known = self.nodes.known();
+        let found = known.iter_mut().find(|node| node.address == self.address);
+        if let Some(node) = found {
+            node.rests_until = Some(Instant::now() + RESTS_FOR);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut known = self.nodes.known();
+        let found = known.iter_mut().find(|node| node.address == self.address);
+        if let Some(node) = found {
+            node.n_pages -= 1;
+        }
+        drop(known);
+        self.nodes.has_room.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pages_go_to_the_node_with_most_room() {
+        let nodes = Arc::new(Nodes::default());
+        assert!(nodes.try_place().is_none());
+        nodes.announced("a", 1);
+        nodes.announced("b", 2);
+        let mut taken: Vec<Place> = (0..6).map_while(|_| nodes.try_place()).collect();
+        let mut addresses: Vec<&str> = taken.iter().map(|place| &*place.address).collect();
+        addresses.sort_unstable();
+        assert_eq!(addresses, ["a", "a", "b", "b", "b", "b"]);
+        assert!(nodes.try_place().is_none());
+        // Who waits gets what is given back.
+        let waiting = tokio::spawn({
+            let nodes = Arc::clone(&nodes);
+            async move { nodes.place().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        let last = taken.pop().map(|place| Arc::clone(&place.address));
+        let next = waiting.await.expect("a place");
+        assert_eq!(Some(&next.address), last.as_ref());
+    }
+
+    #[tokio::test]
+    async fn a_node_that_failed_or_is_silent_gets_no_page() {
+        let nodes = Arc::new(Nodes::default());
+        nodes.announced("a", 1);
+        let place = nodes.try_place().expect("room");
+        place.rest();
+        assert!(nodes.try_place().is_none());
+        nodes.known()[0].rests_until = Some(Instant::now());
+        drop(nodes.try_place().expect("it has rested"));
+        let long_ago = Instant::now().checked_sub(2 * ANNOUNCED_FOR);
+        nodes.known()[0].announced = long_ago.expect("a machine that was not started just now");
+        assert!(nodes.try_place().is_none());
+        assert_eq!(nodes.known().len(), 1, "a page is still there");
+        drop(place);
+        assert!(nodes.try_place().is_none());
+        assert_eq!(nodes.known().len(), 0);
+        nodes.announced("a", 1);
+        assert!(nodes.try_place().is_some());
+    }
+}

@@ -1,0 +1,194 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt as _;
+use serde_json::json;
+use tempfile::TempDir;
+use url::Url;
+
+use trawl_model::Content;
+use trawl_plan::FormatChoice;
+use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_test_guests::Guest;
+
+use super::*;
+
+/// A registry with a format of this name that shows what it was given.
+fn registry(name: &str) -> Arc<Registry> {
+    let folder = TempDir::new().expect("a folder");
+    let guest = Guest::echo_format(name);
+    std::fs::write(folder.path().join("0.wasm"), guest.build()).expect("a guest");
+    let manifest = folder.path().join("plugins.toml");
+    let entry = format!("[[format]]\nname = {name:?}\ncomponent = \"0.wasm\"\n");
+    std::fs::write(&manifest, entry).expect("a manifest");
+    let cache_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/compiled-plugins");
+    let config = PluginsConfig {
+        manifest,
+        cache_dir,
+    };
+    Plugins::start(config).expect("plugins").snapshot()
+}
+
+/// Another node in this process, with workers and plugins of its own.
+#[derive(Debug)]
+struct Neighbour {
+    workers: Workers,
+    registry: Arc<Registry>,
+    n_asked: Arc<AtomicUsize>,
+    /// It answers nothing.
+    is_silent: bool,
+}
+
+impl Transport for Neighbour {
+    fn send(&self, _address: Arc<str>, request: Vec<u8>) -> BoxFuture<'_, Option<Bytes>> {
+        self.n_asked.fetch_add(1, Ordering::Relaxed);
+        if self.is_silent {
+            return std::future::pending().boxed();
+        }
+        let registry = Arc::clone(&self.registry);
+        let request = Bytes::from(request);
+        let answered = async move { answer(&self.workers, registry, &request).await };
+        answered.map(|made| made.ok().map(Bytes::from)).boxed()
+    }
+}
+
+/// Workers whose pages may go to a neighbour with the format of this name.
+fn with_neighbour(format: &str, is_silent: bool) -> (RemoteWorkers, Arc<AtomicUsize>) {
+    let n_asked = Arc::new(AtomicUsize::new(0));
+    let neighbour = Neighbour {
+        workers: Workers::new(),
+        registry: registry(format),
+        n_asked: Arc::clone(&n_asked),
+        is_silent,
+    };
+    let remote = RemoteWorkers::new(Box::new(neighbour));
+    remote.announced("neighbour:1", 8);
+    (remote, n_asked)
+}
+
+fn plan() -> OutputPlan {
+    OutputPlan {
+        discover: true,
+        ..OutputPlan::of(FormatChoice {
+            name: "markdown".to_owned(),
+            format: Format::Plugin("markdown".to_owned()),
+            options: json!({}),
+        })
+    }
+}
+
+fn input() -> Input {
+    Input {
+        url: Url::parse("http://a.example/b").expect("a URL"),
+        body: Bytes::from_static(b"<a href=c>text</a>"),
+        content_type: "text/html".to_owned(),
+        is_serialised: false,
+        screenshot: None,
+    }
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(20)
+}
+
+async fn extracted(remote: &RemoteWorkers, registry: &Registry) -> Option<Outputs> {
+    let (input, plan) = (input(), plan());
+    let page = RemotePage::new(registry, &input, &plan, ("o", soon())).expect("it may leave");
+    let place = remote.try_place().expect("room");
+    Some(remote.extract(&page, place).await?.0)
+}
+
+fn text(content: &Content) -> String {
+    match content {
+        Content::One(piece) => piece.text().expect("a text").into_owned(),
+        Content::ByFormat(_) => panic!("one format was asked for"),
+    }
+}
+
+#[tokio::test]
+async fn a_neighbour_makes_what_would_be_made_here() {
+    let registry = registry("markdown");
+    let (remote, n_asked) = with_neighbour("markdown", false);
+    let there = extracted(&remote, &registry).await.expect("outputs");
+    let here = super::super::run(&registry, &input(), &plan(), soon()).0;
+    assert_eq!(here.failure, None);
+    assert!(!text(&here.content).is_empty());
+    assert_eq!(text(&there.content), text(&here.content));
+    let links = |outputs: &Outputs| format!("{:?}", outputs.discovered);
+    assert!(links(&here).contains("http://a.example/c"));
+    assert_eq!(links(&there), links(&here));
+    assert_eq!(n_asked.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_neighbour_with_other_plugins_makes_nothing_and_rests() {
+    let (remote, n_asked) = with_neighbour("other", false);
+    assert!(extracted(&remote, &registry("markdown")).await.is_none());
+    assert_eq!(n_asked.load(Ordering::Relaxed), 1);
+    assert!(remote.try_place().is_none());
+    let workers = Workers::new();
+    let malformed = answer(&workers, registry("markdown"), &Bytes::from_static(b"x")).await;
+    assert_eq!(malformed, Err(Refusal::Malformed));
+}
+
+#[tokio::test]
+async fn a_neighbour_that_does_not_answer_is_not_waited_for_beyond_the_deadline() {
+    let registry = registry("markdown");
+    let (remote, n_asked) = with_neighbour("markdown", true);
+    let (input, plan) = (input(), plan());
+    let deadline = Instant::now() + Duration::from_millis(20);
+    let page = RemotePage::new(&registry, &input, &plan, ("o", deadline)).expect("it may leave");
+    let place = remote.try_place().expect("room");
+    assert!(remote.extract(&page, place).await.is_none());
+    assert_eq!(n_asked.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn what_is_bound_to_this_process_does_not_leave() {
+    let registry = registry("markdown");
+    let may_leave = |input: &Input, plan: &OutputPlan| {
+        RemotePage::new(&registry, input, plan, ("o", soon())).is_some()
+    };
+    assert!(may_leave(&input(), &plan()));
+    let screenshot = Input {
+        screenshot: Some(Bytes::from_static(b"png")),
+        ..input()
+    };
+    assert!(!may_leave(&screenshot, &plan()));
+    let huge = Input {
+        body: vec![b' '; BODY_BYTES_MAX + 1].into(),
+        ..input()
+    };
+    assert!(!may_leave(&huge, &plan()));
+    let timed = OutputPlan {
+        timing: true,
+        ..plan()
+    };
+    assert!(!may_leave(&input(), &timed));
+    let unknown = OutputPlan {
+        filters: vec![("nowhere".to_owned(), json!({}))],
+        ..plan()
+    };
+    assert!(!may_leave(&input(), &unknown));
+}
+
+#[tokio::test]
+async fn pages_go_to_a_neighbour_while_the_threads_here_are_busy() {
+    let (remote, n_asked) = with_neighbour("markdown", false);
+    let workers = Workers::new().with_remote(Arc::new(remote));
+    let registry = registry("markdown");
+    let extract = || {
+        let (registry, plan) = (Arc::clone(&registry), Arc::new(plan()));
+        workers.run(registry, input(), plan, ("o", soon()))
+    };
+    let alone = extract().await.0;
+    assert_eq!(n_asked.load(Ordering::Relaxed), 0, "a thread was free");
+    let n_pages = 4 * workers.n_threads();
+    let all = futures_util::future::join_all((0..n_pages).map(|_| extract())).await;
+    assert!(n_asked.load(Ordering::Relaxed) > 0);
+    assert_eq!(all.len(), n_pages);
+    for (outputs, _) in all {
+        assert_eq!(outputs.failure, None);
+        assert_eq!(text(&outputs.content), text(&alone.content));
+    }
+}
