@@ -54,7 +54,7 @@ async fn made(server: &ServerProcess, request: &Value) -> Vec<Value> {
         json!([
             entry["url"],
             entry["content"],
-            entry["metadata"],
+            entry["metadata"]["title"],
             entry["links"]
         ])
     });

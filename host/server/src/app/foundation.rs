@@ -70,7 +70,7 @@ impl Foundation {
                     let plugins = load_plugins(&paths.plugins, compiled.clone()).await?;
                     waiting.plugins.send_replace(Some(Arc::clone(&plugins)));
                     drop(loaded.set(plugins));
-                    Ok(())
+                    anyhow::Ok(())
                 };
                 tokio::try_join!(async { anyhow::Ok(opening.await?) }, loading)?.0
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
@@ -37,7 +37,7 @@ async fn announced(State(joined): State<Arc<Joined>>, request: Request) -> Respo
             "this is for servers of the same database",
         );
     }
-    let body = to_bytes(Body::new(request.into_body()), ANNOUNCEMENT_BYTES_MAX).await;
+    let body = to_bytes(request.into_body(), ANNOUNCEMENT_BYTES_MAX).await;
     let announcement = body
         .ok()
         .and_then(|body| serde_json::from_slice(&body).ok());

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
@@ -101,7 +101,7 @@ async fn extract(State(standby): State<Arc<Standby>>, request: Request) -> Respo
     let Some(registry) = registry else {
         return refusal(StatusCode::CONFLICT, "the plugins are not loaded yet");
     };
-    let body = to_bytes(Body::new(request.into_body()), remote::REQUEST_BYTES_MAX).await;
+    let body = to_bytes(request.into_body(), remote::REQUEST_BYTES_MAX).await;
     let Ok(body) = body else {
         return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the page is too large");
     };
