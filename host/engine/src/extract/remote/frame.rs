@@ -25,7 +25,7 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 pub(super) struct Asked {
     /// Whose page it is: the fair share of a node's threads is by owner.
     pub(super) owner: String,
-    pub(super) url: Url,
+    pub(super) url: String,
     pub(super) content_type: String,
     pub(super) is_serialised: bool,
     pub(super) plan: OutputPlan,
@@ -55,15 +55,15 @@ impl Asked {
         Some((asked, written.slice(end..)))
     }
 
-    /// The input of the plugins.
-    pub(super) fn input(&self, body: Bytes) -> Input {
-        Input {
-            url: self.url.clone(),
+    /// The input of the plugins; `None` if the URL is none.
+    pub(super) fn input(&self, body: Bytes) -> Option<Input> {
+        Some(Input {
+            url: Url::parse(&self.url).ok()?,
             body,
             content_type: self.content_type.clone(),
             is_serialised: self.is_serialised,
             screenshot: None,
-        }
+        })
     }
 }
 
@@ -329,7 +329,7 @@ mod tests {
         };
         let asked = Asked {
             owner: "o".to_owned(),
-            url: Url::parse("http://a.example/x").expect("a URL"),
+            url: "http://a.example/x".to_owned(),
             content_type: "text/html".to_owned(),
             is_serialised: true,
             plan,

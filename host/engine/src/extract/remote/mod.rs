@@ -130,7 +130,7 @@ impl<'a> RemotePage<'a> {
         let input = self.input;
         let asked = Asked {
             owner: self.owner.to_owned(),
-            url: input.url.clone(),
+            url: input.url.as_str().to_owned(),
             content_type: input.content_type.clone(),
             is_serialised: input.is_serialised,
             plan: self.plan.clone(),
@@ -174,7 +174,7 @@ pub async fn answer(
     request: &Bytes,
 ) -> Result<Vec<u8>, Refusal> {
     let (asked, body) = Asked::read(request).ok_or(Refusal::Malformed)?;
-    let input = asked.input(body);
+    let input = asked.input(body).ok_or(Refusal::Malformed)?;
     let plugins = used_plugins::hash(&registry, &input, &asked.plan);
     if plugins.is_none_or(|plugins| plugins != asked.plugins) {
         return Err(Refusal::OtherPlugins);
