@@ -104,6 +104,8 @@ pub(super) fn help(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<()>
     let rate = |n_pages| {
         let body = crawl::body(stage.pages, "markdown", n_pages, Cache::Off);
         let crawled = crawl::stream(&url, &key, &body)?;
+        let n_failed = crawled.n_failed;
+        ensure!(n_failed == 0, "{n_failed} pages of a crawl failed");
         anyhow::Ok(crawled.per_second())
     };
     rate(PAGES / 10)?;
