@@ -8,9 +8,10 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use serde_json::Value;
 
 use crate::corpus;
-use crate::servers::{Nginx, Trawl};
+use crate::servers::{self, Nginx, Trawl};
 
 /// Page limit of the short crawls.
 const PAGES: u64 = 3_000;
@@ -47,7 +48,7 @@ pub(crate) struct CrawlOptions {
 
 /// Whether crawls use the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Cache {
+pub(crate) enum Cache {
     On,
     Off,
 }
@@ -161,16 +162,16 @@ fn fresh() -> anyhow::Result<(Trawl, tempfile::TempDir)> {
 }
 
 /// Result of one crawl.
-struct Crawled {
+pub(crate) struct Crawled {
     /// Arrival of each page, measured from the start of the request.
-    times: Vec<Duration>,
-    n_failed: usize,
+    pub(crate) times: Vec<Duration>,
+    pub(crate) n_failed: usize,
     total: Duration,
 }
 
 impl Crawled {
     /// Mean rate of the crawl in pages/s.
-    fn per_second(&self) -> f64 {
+    pub(crate) fn per_second(&self) -> f64 {
         self.times.len() as f64 / self.total.as_secs_f64()
     }
 }
@@ -183,6 +184,11 @@ fn crawl(
     limit: u64,
     cache: Cache,
 ) -> anyhow::Result<Crawled> {
+    stream(&trawl.base, &trawl.key, &body(nginx, format, limit, cache))
+}
+
+/// A request for a crawl of the tree.
+pub(crate) fn body(nginx: &Nginx, format: &str, limit: u64, cache: Cache) -> Value {
     let mut body = serde_json::json!({
         "url": format!("{}/{SEED}", nginx.base),
         "request": "http",
@@ -195,9 +201,14 @@ fn crawl(
     if cache == Cache::Off {
         body["cache"] = false.into();
     }
+    body
+}
+
+/// Runs a streamed crawl on the server with this base URL.
+pub(crate) fn stream(base: &str, key: &str, body: &Value) -> anyhow::Result<Crawled> {
     let started = Instant::now();
     let (mut times, mut n_failed) = (Vec::new(), 0);
-    let total = trawl.crawl(&body, |entry| {
+    let total = servers::crawl(base, key, body, |entry| {
         times.push(started.elapsed());
         n_failed += usize::from(!is_ok(entry));
     })?;

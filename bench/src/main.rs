@@ -6,6 +6,7 @@
 
 mod accounts;
 mod api;
+mod cluster;
 mod console;
 mod contacts;
 mod corpus;
@@ -62,7 +63,7 @@ struct Options {
 /// A benchmark: its name on the command line and its entry point.
 type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 18] = [
+const BENCHES: [Bench; 19] = [
     ("parse", |_| parse::run()),
     ("engine", |_| engine::run()),
     ("guests", |_| guests::run()),
@@ -70,6 +71,7 @@ const BENCHES: [Bench; 18] = [
     ("scrape", |_| scrape::run()),
     ("api", |_| api::run()),
     ("crawl", |options| crawl::run(&options.crawl)),
+    ("cluster", |_| cluster::run()),
     ("map", |_| map::run()),
     ("render", |_| render::run()),
     ("ready", |options| ready::run(&options.ready)),

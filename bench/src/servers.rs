@@ -16,6 +16,10 @@ use trawl_tests::{ServerProcess, World};
 const DESCRIPTORS_KEPT: u64 = 2;
 /// Callers' connections that are left for the benchmark's own requests.
 const CONNECTIONS_SPARE: u64 = 16;
+/// Longest crawl in seconds; most take some.
+const CRAWL_SECONDS_MAX: &str = "1800";
+/// Where a server listens that is one host.
+const ONE_HOST: &str = "127.0.0.1";
 
 /// As many connections as a load generator may open to a server of this process, up to `wanted`:
 /// the server accepts no more than half of the descriptors that it may have.
@@ -51,6 +55,11 @@ pub(crate) struct Nginx {
 impl Nginx {
     /// Serves `root` on a free port; configuration and log go into `folder`.
     pub(crate) fn start(folder: &Path, root: &Path) -> anyhow::Result<Self> {
+        Self::listening(ONE_HOST, folder, root)
+    }
+
+    /// The same at this IP address, which may be `0.0.0.0`: all of 127.0.0.0/8, as many hosts.
+    pub(crate) fn listening(host: &str, folder: &Path, root: &Path) -> anyhow::Result<Self> {
         let port = free_port()?;
         let temporary = folder.display();
         let config = format!(
@@ -62,7 +71,7 @@ impl Nginx {
              client_body_temp_path {temporary}/n1; proxy_temp_path {temporary}/n2;\n\
              fastcgi_temp_path {temporary}/n3; uwsgi_temp_path {temporary}/n4;\n\
              scgi_temp_path {temporary}/n5;\n\
-             server {{ listen 127.0.0.1:{port}; root {}; }} }}\n",
+             server {{ listen {host}:{port}; root {}; }} }}\n",
             root.display()
         );
         let path = folder.join("nginx.conf");
@@ -74,7 +83,7 @@ impl Nginx {
             .context("cannot run `nginx`: apt-get install nginx-light wrk")?;
         wait_for(port)?;
         Ok(Self {
-            base: format!("http://127.0.0.1:{port}"),
+            base: format!("http://{ONE_HOST}:{port}"),
             _process: Running(process),
         })
     }
@@ -127,31 +136,8 @@ impl Trawl {
     }
 
     /// Begins a crawl and calls `each` with every entry as it arrives. The time until the last one.
-    pub(crate) fn crawl(
-        &self,
-        body: &Value,
-        mut each: impl FnMut(&str),
-    ) -> anyhow::Result<Duration> {
-        let started = Instant::now();
-        let mut curl = Command::new("curl")
-            .args(["-sSN", "--fail-with-body"])
-            .args(["-H", "Content-Type: application/jsonl"])
-            .args(["-H", &format!("Authorization: Bearer {}", self.key)])
-            .args(["--data-binary", &body.to_string()])
-            .arg(format!("{}/crawl", self.base))
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot run `curl`")?;
-        let entries = curl.stdout.take().context("stdout is piped")?;
-        let mut entries = BufReader::with_capacity(1 << 16, entries);
-        let mut entry = String::new();
-        while entries.read_line(&mut entry)? > 0 {
-            each(&entry);
-            entry.clear();
-        }
-        let took = started.elapsed();
-        anyhow::ensure!(curl.wait()?.success(), "the server refused the crawl");
-        Ok(took)
+    pub(crate) fn crawl(&self, body: &Value, each: impl FnMut(&str)) -> anyhow::Result<Duration> {
+        crawl(&self.base, &self.key, body, each)
     }
 
     /// CPU time of all threads since the process started.
@@ -272,6 +258,37 @@ impl Trawl {
             .as_u64()
             .context("`GET /plugins` has no `generation`")
     }
+}
+
+/// Begins a crawl on the server with this base URL and calls `each` with every entry as it arrives.
+/// The time until the last one.
+pub(crate) fn crawl(
+    base: &str,
+    key: &str,
+    body: &Value,
+    mut each: impl FnMut(&str),
+) -> anyhow::Result<Duration> {
+    let started = Instant::now();
+    let curl = Command::new("curl")
+        .args(["-sSN", "--fail-with-body", "--max-time", CRAWL_SECONDS_MAX])
+        .args(["-H", "Content-Type: application/jsonl"])
+        .args(["-H", &format!("Authorization: Bearer {key}")])
+        .args(["--data-binary", &body.to_string()])
+        .arg(format!("{base}/crawl"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot run `curl`")?;
+    let mut curl = Running(curl);
+    let entries = curl.0.stdout.take().context("stdout is piped")?;
+    let mut entries = BufReader::with_capacity(1 << 16, entries);
+    let mut entry = String::new();
+    while entries.read_line(&mut entry)? > 0 {
+        each(&entry);
+        entry.clear();
+    }
+    let took = started.elapsed();
+    anyhow::ensure!(curl.0.wait()?.success(), "the server refused the crawl");
+    Ok(took)
 }
 
 /// A port that is free now.

@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::{Context, anyhow};
 
-use crate::{browser, console, documents, guests, workspace};
+use crate::{browser, console, documents, guests, postgres, workspace};
 
 /// How the server is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,9 +123,12 @@ pub(crate) fn pack(server: &Path, file: &Path) -> anyhow::Result<()> {
 
 /// Runs the benchmark program on the server as it is shipped; it prints its own tables.
 pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
-    // Only where it is asked for by name: it is a gigabyte.
+    // Only where they are asked for by name: the documents are a gigabyte.
     if arguments.iter().any(|argument| argument == "documents") {
         documents::install()?;
+    }
+    if arguments.iter().any(|argument| argument == "cluster") {
+        postgres::ensure();
     }
     beside_plugins(|| Profile::Release.build(&[SERVER, "trawl-bench", "trawl-tests"]))?;
     workspace::run(

@@ -1,5 +1,6 @@
 //! Three servers on one PostgreSQL database with a standby and an object store, all on loopback and
-//! all real, and what may happen to them: `cargo xtask cluster` and `cargo xtask chaos`.
+//! all real, and what may happen to them: `cargo xtask cluster`, `cargo xtask chaos` and
+//! `cargo xtask bench cluster`.
 
 pub mod check;
 pub mod cluster;

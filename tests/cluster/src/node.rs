@@ -95,6 +95,11 @@ impl Node {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
+    /// The id of its process, if it was started and not killed.
+    pub fn id(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
     /// Its data directory.
     pub fn data(&self) -> PathBuf {
         self.folder.join("data")
@@ -107,9 +112,20 @@ impl Node {
 
     /// Whether it has the database: it answers a request with this API key by itself.
     pub fn serves(&self, key: &str) -> bool {
+        self.answers(key, false)
+    }
+
+    /// Whether it waits beside one that has the database: it has that one answer.
+    pub fn waits(&self, key: &str) -> bool {
+        self.answers(key, true)
+    }
+
+    fn answers(&self, key: &str, is_forwarded: bool) -> bool {
         let request = Request::new("GET", "/account");
         let answer = http::send_within(ANSWER_MAX, self.address(), key, &request);
-        answer.is_ok_and(|answer| answer.status == 200 && answer.header(FORWARDED).is_none())
+        answer.is_ok_and(|answer| {
+            answer.status == 200 && answer.header(FORWARDED).is_some() == is_forwarded
+        })
     }
 
     /// Whether its process runs, or is suspended.

@@ -89,14 +89,15 @@ impl Programs {
         command
     }
 
-    fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    /// What a program prints.
+    fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let output = self.command(name).args(arguments).output();
         let output = output.with_context(|| format!("cannot start `{name}`"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("`{name} {}` failed: {said}", arguments.join(" "));
         }
-        Ok(())
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
@@ -190,6 +191,19 @@ impl Server {
         Ok(())
     }
 
+    /// What `psql` prints for a statement in this database: a line for each row, without padding.
+    ///
+    /// # Errors
+    /// The server refuses it.
+    pub fn query(&self, database: &str, statement: &str) -> anyhow::Result<String> {
+        let port = self.port;
+        let at = format!("host=127.0.0.1 port={port} user=trawl dbname={database}");
+        let how = ["--no-psqlrc", "--quiet", "--no-align", "--tuples-only"];
+        let what = ["--dbname", &at, "--command", statement];
+        let printed = self.programs.run("psql", &[&how[..], &what].concat())?;
+        Ok(printed.trim_end().to_owned())
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
@@ -210,7 +224,8 @@ impl Server {
     fn control(&self, arguments: &[&str]) -> anyhow::Result<()> {
         let path = self.data.display().to_string();
         self.programs
-            .run("pg_ctl", &[arguments, &["--silent", "-D", &path]].concat())
+            .run("pg_ctl", &[arguments, &["--silent", "-D", &path]].concat())?;
+        Ok(())
     }
 
     /// Waits until it answers to queries.

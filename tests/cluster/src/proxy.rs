@@ -1,7 +1,8 @@
-//! A TCP proxy on loopback that delays, drops and cuts.
+//! A TCP proxy on loopback that delays, drops and cuts, and counts round trips.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,16 @@ struct Shared {
     target: Mutex<SocketAddr>,
     weather: Mutex<Weather>,
     open: Mutex<Vec<TcpStream>>,
+    round_trips: AtomicU64,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// From the client to the server.
+    There,
+    /// From the server to the client.
+    Back,
 }
 
 impl Proxy {
@@ -49,6 +60,7 @@ impl Proxy {
             target: Mutex::new(target),
             weather: Mutex::default(),
             open: Mutex::default(),
+            round_trips: AtomicU64::new(0),
         });
         let accepting = Arc::clone(&shared);
         std::thread::spawn(move || {
@@ -63,6 +75,12 @@ impl Proxy {
     /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How often a client has said something and then heard something, on all connections. What a
+    /// client says before it has heard anything belongs to the same round trip.
+    pub fn round_trips(&self) -> u64 {
+        self.shared.round_trips.load(Ordering::Relaxed)
     }
 
     /// Sends new connections to another address, and breaks the old ones.
@@ -92,25 +110,44 @@ impl Shared {
             stream.set_nodelay(true)?;
             lock(&self.open).push(stream.try_clone()?);
         }
-        let ways = [(client.try_clone()?, server.try_clone()?), (server, client)];
-        for (from, to) in ways {
-            let shared = Arc::clone(self);
+        let ways = [
+            (client.try_clone()?, server.try_clone()?, Way::There),
+            (server, client, Way::Back),
+        ];
+        let is_waiting = Arc::new(AtomicBool::new(false));
+        for (from, to, way) in ways {
+            let (shared, is_waiting) = (Arc::clone(self), Arc::clone(&is_waiting));
             std::thread::spawn(move || {
+                let count = || shared.count(way, &is_waiting);
                 // Whichever end breaks, both do.
-                let _ended = shared.carry(&from, &to);
+                let _ended = shared.carry(&from, &to, count);
                 let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
             });
         }
         Ok(())
     }
 
-    fn carry(&self, mut from: &TcpStream, mut to: &TcpStream) -> std::io::Result<()> {
+    /// Counts a round trip when a client says something and does not yet wait for an answer.
+    fn count(&self, way: Way, is_waiting: &AtomicBool) {
+        let was_waiting = is_waiting.swap(way == Way::There, Ordering::Relaxed);
+        if way == Way::There && !was_waiting {
+            self.round_trips.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn carry(
+        &self,
+        mut from: &TcpStream,
+        mut to: &TcpStream,
+        each: impl Fn(),
+    ) -> std::io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let n = from.read(&mut buffer)?;
             if n == 0 {
                 return Ok(());
             }
+            each();
             loop {
                 let weather = *lock(&self.weather);
                 match weather {
@@ -183,6 +220,7 @@ mod tests {
         let begun = Instant::now();
         assert!(comes_back(&stream));
         assert!(begun.elapsed() >= Duration::from_millis(80));
+        assert_eq!(proxy.round_trips(), 2);
         proxy.set(Weather::Dropped);
         assert!(!comes_back(&stream));
         proxy.set(Weather::Fair);
