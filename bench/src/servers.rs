@@ -55,23 +55,25 @@ pub(crate) struct Nginx {
 impl Nginx {
     /// Serves `root` on a free port; configuration and log go into `folder`.
     pub(crate) fn start(folder: &Path, root: &Path) -> anyhow::Result<Self> {
-        Self::listening(ONE_HOST, folder, root)
+        Self::listening(&[ONE_HOST.to_owned()], folder, root)
     }
 
-    /// The same at this IP address, which may be `0.0.0.0`: all of 127.0.0.0/8, as many hosts.
-    pub(crate) fn listening(host: &str, folder: &Path, root: &Path) -> anyhow::Result<Self> {
+    /// The same at these addresses of loopback, of which the first is [`ONE_HOST`].
+    pub(crate) fn listening(hosts: &[String], folder: &Path, root: &Path) -> anyhow::Result<Self> {
         let port = free_port()?;
+        let listen = hosts.iter().map(|host| format!("listen {host}:{port};\n"));
+        let listen: String = listen.collect();
         let temporary = folder.display();
         let config = format!(
             "daemon off; master_process off; user root;\n\
              pid {temporary}/nginx.pid; error_log {temporary}/nginx.log;\n\
-             events {{ worker_connections 1024; }}\n\
+             events {{ worker_connections 8192; }}\n\
              http {{ access_log off; sendfile on; keepalive_requests 100000;\n\
              types {{ text/html html; text/javascript js; application/json json; }}\n\
              client_body_temp_path {temporary}/n1; proxy_temp_path {temporary}/n2;\n\
              fastcgi_temp_path {temporary}/n3; uwsgi_temp_path {temporary}/n4;\n\
              scgi_temp_path {temporary}/n5;\n\
-             server {{ listen {host}:{port}; root {}; }} }}\n",
+             server {{ {listen} root {}; }} }}\n",
             root.display()
         );
         let path = folder.join("nginx.conf");
