@@ -280,6 +280,10 @@ const GAUGES: &[(&str, &str)] = &[
         "trawl_webhook_oldest_seconds",
         "Age of the oldest undelivered webhook event, 0 if there is none",
     ),
+    (
+        "trawl_nodes",
+        "Other nodes that extract pages for this one, updated once a minute",
+    ),
     ("trawl_outputs_bytes", "Bytes of cached outputs in memory"),
     (
         "trawl_plugins_current",

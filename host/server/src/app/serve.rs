@@ -89,6 +89,8 @@ impl App {
             period.tick().await;
             let cached = self.page_cache.as_ref().map_or(0, |cache| cache.bytes());
             metrics::gauge!("trawl_page_cache_bytes").set(cached as f64);
+            let n_nodes = self.remote.as_ref().map_or(0, |remote| remote.n_nodes());
+            metrics::gauge!("trawl_nodes").set(n_nodes as f64);
             trawl_api::sample_metrics(&rooms).await;
         }
     }

@@ -69,6 +69,11 @@ impl RemoteWorkers {
         self.nodes.announced(address, n_threads);
     }
 
+    /// How many nodes have announced themselves lately.
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.n_announced()
+    }
+
     /// Whether a node is known.
     pub(super) fn has_nodes(&self) -> bool {
         self.nodes.is_any_known()

@@ -74,6 +74,13 @@ impl Nodes {
         !self.known().is_empty()
     }
 
+    /// How many nodes are not silent.
+    pub(super) fn n_announced(&self) -> usize {
+        let now = Instant::now();
+        let known = self.known();
+        known.iter().filter(|node| !node.is_silent(now)).count()
+    }
+
     /// Room on the node that has most of it, if one has any.
     pub(super) fn try_place(self: &Arc<Self>) -> Option<Place> {
         let now = Instant::now();
@@ -159,6 +166,7 @@ mod tests {
         assert!(nodes.try_place().is_none());
         nodes.announced("a", 1);
         nodes.announced("b", 2);
+        assert_eq!(nodes.n_announced(), 2);
         let mut taken: Vec<Place> = (0..6).map_while(|_| nodes.try_place()).collect();
         let mut addresses: Vec<&str> = taken.iter().map(|place| &*place.address).collect();
         addresses.sort_unstable();
@@ -188,6 +196,7 @@ mod tests {
         let long_ago = Instant::now().checked_sub(2 * ANNOUNCED_FOR);
         nodes.known()[0].announced = long_ago.expect("a machine that was not started just now");
         assert!(nodes.try_place().is_none());
+        assert_eq!(nodes.n_announced(), 0);
         assert_eq!(nodes.known().len(), 1, "a page is still there");
         drop(place);
         assert!(nodes.try_place().is_none());
