@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use url::Url;
 
 use trawl_model::{Cause, Content, Fields, PageFailure, Piece};
+use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, FormatChoice};
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_test_guests::Guest;

@@ -1,6 +1,7 @@
 //! The nodes that extract pages for this one: those that have announced themselves in the last
 //! seconds, and how many pages each has.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,12 +49,13 @@ impl Nodes {
         let now = Instant::now();
         let n_pages_max = n_threads.saturating_mul(PAGES_PER_THREAD).min(PAGES_MAX);
         let mut known = self.known();
+        let has_place = known.len() < NODES_MAX;
         match known.iter_mut().find(|node| *node.address == *address) {
             Some(node) => {
                 node.announced = now;
                 node.n_pages_max = n_pages_max;
             }
-            None if known.len() < NODES_MAX => {
+            None if has_place => {
                 tracing::info!(address, n_threads, "a node extracts pages for this one");
                 known.push(Node {
                     address: address.into(),
@@ -107,8 +109,9 @@ impl Nodes {
     /// Waits for room on a node.
     pub(super) async fn place(self: &Arc<Self>) -> Place {
         loop {
-            // Created before the look, so that no room in between is missed.
-            let has_room = self.has_room.notified();
+            // Waits before the look, so that no room in between is missed.
+            let mut has_room = pin!(self.has_room.notified());
+            has_room.as_mut().enable();
             if let Some(place) = self.try_place() {
                 return place;
             }

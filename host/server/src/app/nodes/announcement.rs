@@ -99,11 +99,11 @@ mod tests {
     #[test]
     fn an_address_that_stands_for_all_of_a_machine_is_none() {
         let at = |text: &str| text.parse().ok();
-        let own = |configured, listens_on| own_address(configured, listens_on);
-        assert_eq!(own(None, at("10.0.0.5:80")).as_deref(), Some("10.0.0.5:80"));
-        assert_eq!(own(None, at("0.0.0.0:80")), None);
-        assert_eq!(own(None, at("[::]:80")), None);
-        let configured = own(Some("a:80"), at("0.0.0.0:80"));
+        let own = own_address(None, at("10.0.0.5:80"));
+        assert_eq!(own.as_deref(), Some("10.0.0.5:80"));
+        assert_eq!(own_address(None, at("0.0.0.0:80")), None);
+        assert_eq!(own_address(None, at("[::]:80")), None);
+        let configured = own_address(Some("a:80"), at("0.0.0.0:80"));
         assert_eq!(configured.as_deref(), Some("a:80"));
     }
 }

@@ -22,7 +22,7 @@ struct Joined {
     workers: Arc<RemoteWorkers>,
 }
 
-/// The route where others announce themselves. For who lacks the key it is not there.
+/// The route where others announce themselves. Who lacks the key is told nothing.
 pub(in super::super) fn routes(key: Secret, workers: Arc<RemoteWorkers>) -> Router {
     let joined = Arc::new(Joined { key, workers });
     Router::new()
