@@ -61,6 +61,16 @@ pub struct CpuTime {
     pub transform: Duration,
 }
 
+impl CpuTime {
+    /// As much of it as can have passed in this time on one thread: what another node says of its
+    /// CPU time is billed.
+    fn at_most(self, elapsed: Duration) -> Self {
+        let parse = self.parse.min(elapsed);
+        let transform = self.transform.min(elapsed - parse);
+        Self { parse, transform }
+    }
+}
+
 /// Runs one page through the plugins that `plan` names.
 ///
 /// The outputs come with an optional failure: what could be made is returned even if one part

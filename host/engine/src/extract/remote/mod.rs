@@ -26,7 +26,8 @@ pub use nodes::ANNOUNCED_FOR;
 pub const BODY_BYTES_MAX: usize = 8 << 20;
 /// Largest request between nodes: a page, its plan and its URL.
 pub const REQUEST_BYTES_MAX: usize = BODY_BYTES_MAX + (1 << 20);
-/// How long a node may take before the page is made here: it may be cut off.
+/// How long a node may take before the page is made here: it may be cut off. Half of the time that
+/// the page has left, if that is less.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// How requests get to nodes.
@@ -95,18 +96,22 @@ impl RemoteWorkers {
         page: &RemotePage<'_>,
         place: RemotePlace,
     ) -> Option<(Outputs, CpuTime)> {
-        let time_left = page.deadline.saturating_duration_since(Instant::now());
+        let asked = Instant::now();
+        // The other half is left to make it here.
+        let time_left = page.deadline.saturating_duration_since(asked) / 2;
         let time_max = time_left.min(TIME_MAX);
         let request = page.request(time_max)?;
         let address = Arc::clone(&place.0.address);
         let answer = tokio::time::timeout(time_max, self.transport.send(address, request)).await;
-        let made = answer.ok().flatten();
-        let made = made.and_then(|made| Made::read(&made)?.outputs());
-        count(if made.is_some() { "made" } else { "failed" });
+        let answer = answer.ok().flatten();
+        let made = answer.and_then(|answer| Made::read(&answer)?.outputs());
         if made.is_none() {
             place.0.rest();
         }
-        made
+        // What failed there may have lacked time or memory.
+        let made = made.filter(|(outputs, _)| outputs.failure.is_none());
+        count(if made.is_some() { "made" } else { "failed" });
+        made.map(|(outputs, cpu)| (outputs, cpu.at_most(asked.elapsed())))
     }
 }
 

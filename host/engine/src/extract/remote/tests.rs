@@ -15,10 +15,15 @@ use super::*;
 
 /// A registry with a format of this name that shows what it was given.
 fn registry(name: &str) -> Arc<Registry> {
+    registry_of(&Guest::echo_format(name))
+}
+
+/// A registry with this format.
+fn registry_of(guest: &Guest) -> Arc<Registry> {
     let folder = TempDir::new().expect("a folder");
-    let guest = Guest::echo_format(name);
     std::fs::write(folder.path().join("0.wasm"), guest.build()).expect("a guest");
     let manifest = folder.path().join("plugins.toml");
+    let name = &guest.name;
     let entry = format!("[[format]]\nname = {name:?}\ncomponent = \"0.wasm\"\n");
     std::fs::write(&manifest, entry).expect("a manifest");
     let cache_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/compiled-plugins");
@@ -30,13 +35,18 @@ fn registry(name: &str) -> Arc<Registry> {
 }
 
 /// Another node in this process, with workers and plugins of its own.
-#[derive(Debug)]
 struct Neighbour {
     workers: Workers,
     registry: Arc<Registry>,
     n_asked: Arc<AtomicUsize>,
     /// It answers nothing.
     is_silent: bool,
+}
+
+impl fmt::Debug for Neighbour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Neighbour")
+    }
 }
 
 impl Transport for Neighbour {
@@ -52,12 +62,12 @@ impl Transport for Neighbour {
     }
 }
 
-/// Workers whose pages may go to a neighbour with the format of this name.
-fn with_neighbour(format: &str, is_silent: bool) -> (RemoteWorkers, Arc<AtomicUsize>) {
+/// A neighbour with these plugins. It counts as silent a few seconds later.
+fn with_neighbour(registry: &Arc<Registry>, is_silent: bool) -> (RemoteWorkers, Arc<AtomicUsize>) {
     let n_asked = Arc::new(AtomicUsize::new(0));
     let neighbour = Neighbour {
         workers: Workers::new(),
-        registry: registry(format),
+        registry: Arc::clone(registry),
         n_asked: Arc::clone(&n_asked),
         is_silent,
     };
@@ -108,7 +118,7 @@ fn text(content: &Content) -> String {
 #[tokio::test]
 async fn a_neighbour_makes_what_would_be_made_here() {
     let registry = registry("markdown");
-    let (remote, n_asked) = with_neighbour("markdown", false);
+    let (remote, n_asked) = with_neighbour(&registry, false);
     let there = extracted(&remote, &registry).await.expect("outputs");
     let here = super::super::run(&registry, &input(), &plan(), soon()).0;
     assert_eq!(here.failure, None);
@@ -122,19 +132,40 @@ async fn a_neighbour_makes_what_would_be_made_here() {
 
 #[tokio::test]
 async fn a_neighbour_with_other_plugins_makes_nothing_and_rests() {
-    let (remote, n_asked) = with_neighbour("other", false);
-    assert!(extracted(&remote, &registry("markdown")).await.is_none());
+    let (registry, other) = (registry("markdown"), registry("other"));
+    let (remote, n_asked) = with_neighbour(&other, false);
+    assert!(extracted(&remote, &registry).await.is_none());
     assert_eq!(n_asked.load(Ordering::Relaxed), 1);
     assert!(remote.try_place().is_none());
-    let workers = Workers::new();
-    let malformed = answer(&workers, registry("markdown"), &Bytes::from_static(b"x")).await;
+    let malformed = answer(&Workers::new(), registry, &Bytes::from_static(b"x")).await;
     assert_eq!(malformed, Err(Refusal::Malformed));
+}
+
+#[tokio::test]
+async fn a_page_that_fails_on_a_neighbour_is_made_here() {
+    let registry = registry_of(&Guest::new("format", "markdown", "unreachable"));
+    let (remote, n_asked) = with_neighbour(&registry, false);
+    assert!(extracted(&remote, &registry).await.is_none());
+    assert_eq!(n_asked.load(Ordering::Relaxed), 1);
+    assert!(remote.try_place().is_some(), "the neighbour did its work");
+}
+
+#[test]
+fn a_neighbour_is_believed_no_more_cpu_time_than_has_passed() {
+    let time = |parse, transform| CpuTime {
+        parse: Duration::from_millis(parse),
+        transform: Duration::from_millis(transform),
+    };
+    let in_10_ms = |cpu: CpuTime| cpu.at_most(Duration::from_millis(10));
+    assert_eq!(in_10_ms(time(3, 7)), time(3, 7));
+    assert_eq!(in_10_ms(time(3, 9)), time(3, 7));
+    assert_eq!(in_10_ms(time(30, 9)), time(10, 0));
 }
 
 #[tokio::test]
 async fn a_neighbour_that_does_not_answer_is_not_waited_for_beyond_the_deadline() {
     let registry = registry("markdown");
-    let (remote, n_asked) = with_neighbour("markdown", true);
+    let (remote, n_asked) = with_neighbour(&registry, true);
     let (input, plan) = (input(), plan());
     let deadline = Instant::now() + Duration::from_millis(20);
     let page = RemotePage::new(&registry, &input, &plan, ("o", deadline)).expect("it may leave");
@@ -174,9 +205,9 @@ fn what_is_bound_to_this_process_does_not_leave() {
 
 #[tokio::test]
 async fn pages_go_to_a_neighbour_while_the_threads_here_are_busy() {
-    let (remote, n_asked) = with_neighbour("markdown", false);
-    let workers = Workers::new().with_remote(Arc::new(remote));
     let registry = registry("markdown");
+    let (remote, n_asked) = with_neighbour(&registry, false);
+    let workers = Workers::new().with_remote(Arc::new(remote));
     let extract = || {
         let (registry, plan) = (Arc::clone(&registry), Arc::new(plan()));
         workers.run(registry, input(), plan, ("o", soon()))
