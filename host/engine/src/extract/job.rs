@@ -15,8 +15,8 @@ use super::{CpuTime, Input, Outputs, cpu, run};
 /// a thread and its caller take to wake.
 pub(super) const LIGHT_BYTES_MAX: usize = 16 * 1024;
 
-/// Largest body of a page from a node that is hashed for the output cache where other tasks wait.
-const HASHED_BYTES_MAX: usize = 256 * 1024;
+/// Largest body that is hashed for the output cache where other tasks wait.
+pub(super) const HASHED_BYTES_MAX: usize = 256 * 1024;
 
 /// The outputs of a page, and what they took.
 #[derive(Clone, Debug, Default)]
@@ -142,14 +142,12 @@ impl Caching {
         }
     }
 
-    /// Outputs that were made elsewhere, with their write to the cache.
+    /// Outputs that were made elsewhere, with their write to the cache if the hash of the body is
+    /// known.
     pub(super) fn add(&self, job: &ExtractJob, made: Extraction) -> Extraction {
         let Self::On(cache, body_hash) = self else {
             return made;
         };
-        let body = &job.input.body;
-        let is_short = body.len() <= HASHED_BYTES_MAX;
-        let body_hash = body_hash.or_else(|| is_short.then(|| blake3::hash(body)));
         let key = body_hash.and_then(|body| job.key(&body));
         let write = key.and_then(|key| cache.write(key, &made.outputs));
         Extraction { write, ..made }

@@ -8,7 +8,7 @@ use trawl_model::{Cause, PageFailure, timing};
 use trawl_plan::{AnalystChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Registry};
 
-use super::job::{Caching, ExtractJob, Extraction};
+use super::job::{Caching, ExtractJob, Extraction, HASHED_BYTES_MAX};
 use super::output_cache::OutputCache;
 use super::pool::{Pool, PoolError, at_once};
 use super::remote::{RemotePage, RemotePlace, RemoteWorkers};
@@ -101,6 +101,7 @@ impl Workers {
         if !self.cache.is_cacheable(&job.plan) {
             return self.extract(owner, job, Caching::Off).await;
         }
+        let body_hash = body_hash.or_else(|| self.hash_before_it_leaves(&job));
         if let Some(body) = body_hash
             && let Some(found) = job.find(&self.cache, &body).1
         {
@@ -168,6 +169,20 @@ impl Workers {
             .unwrap_or_else(|failure| (Err(failure), CpuTime::default()))
     }
 
+    /// The hash of a short body that may go to another node, which has no cache: its outputs are
+    /// looked up before.
+    fn hash_before_it_leaves(&self, job: &ExtractJob) -> Option<blake3::Hash> {
+        let body = &job.input.body;
+        let may_leave = body.len() <= HASHED_BYTES_MAX && self.needed_nodes().is_some();
+        may_leave.then(|| blake3::hash(body))
+    }
+
+    /// The other nodes, while most of the threads here are busy.
+    fn needed_nodes(&self) -> Option<&RemoteWorkers> {
+        let remote = self.remote.as_deref();
+        remote.filter(|remote| !self.pool.is_mostly_free() && remote.has_nodes())
+    }
+
     /// Extracts a page here or on another node.
     async fn extract(&self, owner: &str, job: ExtractJob, caching: Caching) -> Extraction {
         let asked = Instant::now();
@@ -185,8 +200,7 @@ impl Workers {
     /// Room for a page: on a thread here while most are free, then on a node that has some, then
     /// wherever there is some first.
     async fn room<'a>(&'a self, owner: &'a str, job: &'a ExtractJob) -> Room<'a> {
-        let remote = self.remote.as_deref();
-        let remote = remote.filter(|remote| !self.pool.is_mostly_free() && remote.has_nodes());
+        let remote = self.needed_nodes();
         let page = remote.and_then(|remote| Some((remote, job.for_node(owner)?)));
         let Some((remote, page)) = page else {
             return Room::Thread(self.pool.permit(owner, job.deadline).await);

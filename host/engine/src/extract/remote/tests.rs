@@ -223,3 +223,25 @@ async fn pages_go_to_a_neighbour_while_the_threads_here_are_busy() {
         assert_eq!(text(&outputs.content), text(&alone.content));
     }
 }
+
+#[tokio::test]
+async fn what_a_neighbour_made_is_found_in_the_output_cache() {
+    let registry = registry("markdown");
+    let (remote, n_asked) = with_neighbour(&registry, false);
+    let workers = Workers::new().with_output_cache(1 << 20);
+    let workers = workers.with_remote(Arc::new(remote));
+    let extract = || {
+        let (registry, plan) = (Arc::clone(&registry), Arc::new(plan()));
+        workers.run_cached(registry, input(), plan, ("o", soon()), None)
+    };
+    let n_pages = 4 * workers.n_threads();
+    for made in futures_util::future::join_all((0..n_pages).map(|_| extract())).await {
+        made.write.expect("a page that may be cached").commit();
+    }
+    let n_first = n_asked.load(Ordering::Relaxed);
+    assert!(n_first > 0);
+    for made in futures_util::future::join_all((0..n_pages).map(|_| extract())).await {
+        assert_eq!(made.outputs.failure, None);
+    }
+    assert_eq!(n_asked.load(Ordering::Relaxed), n_first);
+}
