@@ -14,6 +14,16 @@ pub struct Serving {
     pub key: Secret,
 }
 
+impl Serving {
+    /// The process with this random number that has announced this address. `None` if it has not,
+    /// or if its claim was ended: everyone knows the key of no number.
+    pub(crate) fn of(address: Option<String>, nonce: &[u8]) -> Option<Self> {
+        let address = address.filter(|_| !nonce.is_empty())?;
+        let key = key_of(nonce);
+        Some(Self { address, key })
+    }
+}
+
 /// The key of the process with this random number.
 pub(crate) fn key_of(nonce: &[u8]) -> Secret {
     let key = blake3::derive_key(KEY_CONTEXT, nonce);
@@ -31,10 +41,11 @@ mod tests {
         assert_ne!(key, key_of(&[8; 16]));
         assert_eq!(key.expose().len(), 64);
         assert!(!key.expose().contains("0707"));
-        let serving = Serving {
-            address: "10.0.0.5:8700".to_owned(),
-            key: key.clone(),
-        };
+        let address = || Some("10.0.0.5:8700".to_owned());
+        let serving = Serving::of(address(), &[7; 16]).expect("a process");
+        assert_eq!(serving.key, key);
         assert!(!format!("{serving:?}").contains(key.expose()));
+        assert_eq!(Serving::of(address(), b""), None);
+        assert_eq!(Serving::of(None, &[7; 16]), None);
     }
 }

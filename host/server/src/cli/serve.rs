@@ -55,8 +55,8 @@ pub(super) struct ServeArgs {
     /// `file:///folder` (default: files in the data directory).
     #[arg(long, env = "TRAWL_OBJECTS", value_name = "URL")]
     objects: Option<String>,
-    /// Wait while another server uses the PostgreSQL database, send requests to it, and take over
-    /// when it has ended.
+    /// Wait while another server uses the PostgreSQL database, send requests to it, extract pages
+    /// for it, and take over when it has ended.
     #[arg(long, env = "TRAWL_STANDBY")]
     standby: bool,
     /// Access log on standard output (default: common on a terminal, otherwise json).

@@ -193,11 +193,7 @@ pub(super) async fn of_last(
     .fetch_one(executor)
     .await
     .map_err(failed_to("read the lease of another process"))?;
-    let serving = address.map(|address| Serving {
-        address,
-        key: serving::key_of(&nonce),
-    });
-    Ok((has_ended, serving))
+    Ok((has_ended, Serving::of(address, &nonce)))
 }
 
 /// Ends the connections of a process whose lease has ended. They hold the lock with this name in
