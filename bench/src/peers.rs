@@ -129,7 +129,14 @@ fn write_site(site: &Path) -> anyhow::Result<()> {
 
 /// A page whose links lead to places of the index.
 fn to_index(page: &str) -> String {
-    page.replace(" href=\"", " href=\"/index.html#")
+    const LINK: &str = "href=";
+    let mut parts = page.split(LINK);
+    let mut changed = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (quote, rest) = part.split_at(usize::from(part.starts_with(['"', '\''])));
+        changed.extend([LINK, quote, "/index.html#", rest]);
+    }
+    changed
 }
 
 /// Pages per second of a crawl by a fresh server.

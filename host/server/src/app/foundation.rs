@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -43,6 +45,8 @@ pub(super) struct Foundation {
     pub(super) remote: Option<Arc<RemoteWorkers>>,
     /// Set when the plugins are loaded.
     plugins: Arc<OnceLock<Arc<Plugins>>>,
+    /// The plugins of a standby, which loads them while it waits.
+    loading: Option<JoinHandle<anyhow::Result<Arc<Plugins>>>>,
 }
 
 impl Foundation {
@@ -62,17 +66,16 @@ impl Foundation {
         let store_url = settings::store_url(&config)?;
         let data = DataDir::create(&paths.data)?;
         let compiled = data.private_folder("compiled")?;
-        let loaded = Arc::new(OnceLock::new());
+        let mut loading = None;
         let store = match &store_url {
             Some(url) if config.store.standby => {
-                let opening = trawl_store::open_when_free(data, url, &waiting.serving);
-                let loading = async {
-                    let plugins = load_plugins(&paths.plugins, compiled.clone()).await?;
-                    waiting.plugins.send_replace(Some(Arc::clone(&plugins)));
-                    drop(loaded.set(plugins));
-                    anyhow::Ok(())
-                };
-                tokio::try_join!(async { anyhow::Ok(opening.await?) }, loading)?.0
+                let learned = waiting.plugins.clone();
+                loading = Some(tokio::spawn(load_early(
+                    paths.plugins.clone(),
+                    compiled.clone(),
+                    learned,
+                )));
+                trawl_store::open_when_free(data, url, &waiting.serving).await?
             }
             url => trawl_store::open(data, url.as_ref()).await?,
         };
@@ -98,7 +101,8 @@ impl Foundation {
             data: paths.data.clone(),
             compiled,
             remote,
-            plugins: loaded,
+            plugins: Arc::default(),
+            loading,
         })
     }
 
@@ -125,19 +129,19 @@ impl Foundation {
     ///
     /// # Errors
     /// A setting is invalid, or a plugin does not load.
-    pub(super) async fn build_engine(&self, manifest: &Path) -> anyhow::Result<EngineParts> {
+    pub(super) async fn build_engine(&mut self, manifest: &Path) -> anyhow::Result<EngineParts> {
         let built = self.engine_parts(manifest).await;
         match &built {
-            // It is set once: a foundation has one engine. That of a standby is set before.
+            // It is set once: a foundation has one engine.
             Ok(engine) => drop(self.plugins.set(Arc::clone(&engine.plugins))),
             Err(_) => self.close().await,
         }
         built
     }
 
-    async fn engine_parts(&self, manifest: &Path) -> anyhow::Result<EngineParts> {
-        let plugins = match self.plugins.get() {
-            Some(plugins) => Arc::clone(plugins),
+    async fn engine_parts(&mut self, manifest: &Path) -> anyhow::Result<EngineParts> {
+        let plugins = match self.loading.take() {
+            Some(loading) => loading.await??,
             None => load_plugins(manifest, self.compiled.clone()).await?,
         };
         let (page_cache, remote) = (self.page_cache.clone(), self.remote.clone());
@@ -151,6 +155,25 @@ impl Foundation {
         self.tasks.wait().await;
         self.store.close().await;
     }
+}
+
+/// Loads the plugins of a standby, which extracts pages from then on. A plugin that does not load is
+/// said at once, not when the standby takes over.
+async fn load_early(
+    manifest: PathBuf,
+    compiled: PathBuf,
+    learned: watch::Sender<Option<Arc<Plugins>>>,
+) -> anyhow::Result<Arc<Plugins>> {
+    let plugins = load_plugins(&manifest, compiled)
+        .await
+        .inspect_err(|error| {
+            tracing::error!(
+                error = format!("{error:#}"),
+                "this server extracts no pages, and cannot take over"
+            );
+        })?;
+    learned.send_replace(Some(Arc::clone(&plugins)));
+    Ok(plugins)
 }
 
 /// Starts billing and stores the prices in the price history if they have changed.
@@ -230,7 +253,7 @@ mod tests {
             plugins: folder.path().join("plugins.toml"),
         };
         let foundation = Foundation::open(Config::default(), &paths, &Waiting::default()).await;
-        let foundation = foundation.expect("a data directory");
+        let mut foundation = foundation.expect("a data directory");
         foundation.start_control().expect("a socket");
 
         let mut operator = Operator::connect(&paths.data).await.expect("a server");

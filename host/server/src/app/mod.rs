@@ -134,7 +134,7 @@ impl App {
         Self::on(foundation, paths).await
     }
 
-    async fn on(foundation: Foundation, paths: &Paths) -> anyhow::Result<Arc<Self>> {
+    async fn on(mut foundation: Foundation, paths: &Paths) -> anyhow::Result<Arc<Self>> {
         let engine = foundation.build_engine(&paths.plugins).await?;
         let parts = crawls_parts(&foundation, &engine)?;
         let Foundation {

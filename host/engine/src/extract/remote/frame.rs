@@ -1,5 +1,5 @@
 //! What two nodes say to each other about a page, as bytes: JSON, and in a request the body behind
-//! it. Both are the same program, so nothing of it is kept between versions.
+//! it. A number that JSON would change by its last bit is not sent. Both are the same program, so nothing of it is kept between versions.
 
 use std::time::Duration;
 
@@ -36,10 +36,14 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The request, with the body of the page.
+    /// The request, with the body of the page; `None` if it cannot be sent.
     pub(super) fn write(&self, body: &[u8]) -> Option<Vec<u8>> {
         let mut written = vec![0; LENGTH_BYTES];
         serde_json::to_writer(&mut written, self).ok()?;
+        let plan = serde_json::to_value(&self.plan).ok()?;
+        if !is_exact(&plan) {
+            return None;
+        }
         let length = u32::try_from(written.len() - LENGTH_BYTES).ok()?;
         written[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
         written.extend_from_slice(body);
@@ -127,6 +131,16 @@ impl Made {
             Content::One(piece) => (true, vec![(String::new(), piece)]),
             Content::ByFormat(pieces) => (false, pieces),
         };
+        let values = [&fields.links, &fields.json_data, &fields.css_extracted];
+        let maps = [&fields.metadata, &fields.extracted];
+        let are_exact = values.into_iter().flatten().all(is_exact)
+            && maps
+                .into_iter()
+                .flatten()
+                .all(|map| map.values().all(is_exact));
+        if !are_exact {
+            return None;
+        }
         let pieces = pieces.into_iter();
         let content: Option<Vec<_>> = pieces
             .map(|(name, piece)| Some((name, WrittenPiece::of(piece)?)))
@@ -199,6 +213,20 @@ impl Made {
             transform: self.transform,
         };
         Some((outputs, cpu))
+    }
+}
+
+/// Whether every number of a value is the same once it was written as JSON and read again.
+fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+        Value::Number(number) if number.is_f64() => {
+            let read = serde_json::from_str(&number.to_string());
+            read.is_ok_and(|read: Value| read == *value)
+        }
+        Value::Number(_) => true,
+        Value::Array(values) => values.iter().all(is_exact),
+        Value::Object(map) => map.values().all(is_exact),
     }
 }
 
@@ -313,6 +341,19 @@ mod tests {
             assert_eq!(took, cpu);
         }
         assert!(Made::read(b"{}").is_none());
+    }
+
+    #[test]
+    fn numbers_are_the_same_on_both_sides() {
+        for exact in [json!(1.5), json!([0.1, 7, -3]), json!({"a": 1e300})] {
+            assert!(is_exact(&exact), "{exact}");
+        }
+        for n in 1..10_000_u32 {
+            let number = 1.0 / f64::from(n);
+            let read: f64 = serde_json::from_str(&number.to_string()).expect("a number");
+            let is_same = read.to_bits() == number.to_bits();
+            assert_eq!(is_exact(&json!([number])), is_same, "{number}");
+        }
     }
 
     #[test]

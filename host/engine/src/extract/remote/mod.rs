@@ -22,8 +22,9 @@ use nodes::{Nodes, Place};
 
 pub use nodes::ANNOUNCED_FOR;
 
-/// Largest page that is sent to a node. A larger one takes longer to be sent than what is gained.
-pub const BODY_BYTES_MAX: usize = 8 << 20;
+/// Largest page that is sent to a node. Pages on their way are copies, so this bounds the memory
+/// that they take.
+pub const BODY_BYTES_MAX: usize = 2 << 20;
 /// Largest request between nodes: a page, its plan and its URL.
 pub const REQUEST_BYTES_MAX: usize = BODY_BYTES_MAX + (1 << 20);
 /// How long a node may take before the page is made here: it may be cut off. Half of the time that
@@ -105,8 +106,9 @@ impl RemoteWorkers {
         let answer = tokio::time::timeout(time_max, self.transport.send(address, request)).await;
         let answer = answer.ok().flatten();
         let made = answer.and_then(|answer| Made::read(&answer)?.outputs());
-        if made.is_none() {
-            place.0.rest();
+        match made {
+            Some(_) => place.0.succeeded(),
+            None => place.0.failed(),
         }
         // What failed there may have lacked time or memory.
         let made = made.filter(|(outputs, _)| outputs.failure.is_none());

@@ -9,8 +9,10 @@ use tokio::sync::Notify;
 
 /// How long a node is given pages after it has announced itself. It does so every second.
 pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
-/// How long a node gets no page after one failed there.
+/// How long a node gets no page after several had no answer there.
 const RESTS_FOR: Duration = Duration::from_secs(1);
+/// How many in a row: one alone may be a page that takes long wherever it is made.
+const FAILURES_MAX: usize = 3;
 /// Pages that a node has at once, for each of its threads: one is made while the next one arrives.
 const PAGES_PER_THREAD: usize = 2;
 /// Most pages that one node has at once, whatever it says of itself.
@@ -32,6 +34,8 @@ struct Node {
     n_pages: usize,
     n_pages_max: usize,
     announced: Instant,
+    /// Pages in a row that had no answer.
+    n_failures: usize,
     rests_until: Option<Instant>,
 }
 
@@ -62,6 +66,7 @@ impl Nodes {
                     n_pages: 0,
                     n_pages_max,
                     announced: now,
+                    n_failures: 0,
                     rests_until: None,
                 });
             }
@@ -137,24 +142,35 @@ impl Node {
 }
 
 impl Place {
-    /// Gives the node no page for a while.
-    pub(super) fn rest(&self) {
+    /// The node has answered.
+    pub(super) fn succeeded(&self) {
+        self.change(|node| node.n_failures = 0);
+    }
+
+    /// The node has not answered, or not well. It gets no page for a while if that is so for
+    /// several in a row.
+    pub(super) fn failed(&self) {
+        self.change(|node| {
+            node.n_failures += 1;
+            if node.n_failures >= FAILURES_MAX {
+                node.n_failures = 0;
+                node.rests_until = Some(Instant::now() + RESTS_FOR);
+            }
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Node)) {
         let mut known = self.nodes.known();
         let found = known.iter_mut().find(|node| node.address == self.address);
         if let Some(node) = found {
-            node.rests_until = Some(Instant::now() + RESTS_FOR);
+            change(node);
         }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut known = self.nodes.known();
-        let found = known.iter_mut().find(|node| node.address == self.address);
-        if let Some(node) = found {
-            node.n_pages -= 1;
-        }
-        drop(known);
+        self.change(|node| node.n_pages -= 1);
         self.nodes.has_room.notify_one();
     }
 }
@@ -192,7 +208,15 @@ mod tests {
         let nodes = Arc::new(Nodes::default());
         nodes.announced("a", 1);
         let place = nodes.try_place().expect("room");
-        place.rest();
+        for _ in 1..FAILURES_MAX {
+            place.failed();
+            assert!(nodes.try_place().is_some(), "it may be the page");
+        }
+        place.succeeded();
+        for _ in 0..FAILURES_MAX {
+            assert!(nodes.try_place().is_some());
+            place.failed();
+        }
         assert!(nodes.try_place().is_none());
         nodes.known()[0].rests_until = Some(Instant::now());
         drop(nodes.try_place().expect("it has rested"));

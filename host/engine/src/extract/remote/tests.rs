@@ -134,9 +134,13 @@ async fn a_neighbour_makes_what_would_be_made_here() {
 async fn a_neighbour_with_other_plugins_makes_nothing_and_rests() {
     let (registry, other) = (registry("markdown"), registry("other"));
     let (remote, n_asked) = with_neighbour(&other, false);
-    assert!(extracted(&remote, &registry).await.is_none());
-    assert_eq!(n_asked.load(Ordering::Relaxed), 1);
-    assert!(remote.try_place().is_none());
+    let mut n_pages = 0;
+    while remote.try_place().is_some() {
+        assert!(n_pages < 10, "it is given pages for ever");
+        assert!(extracted(&remote, &registry).await.is_none());
+        n_pages += 1;
+    }
+    assert_eq!(n_asked.load(Ordering::Relaxed), n_pages);
     let malformed = answer(&Workers::new(), registry, &Bytes::from_static(b"x")).await;
     assert_eq!(malformed, Err(Refusal::Malformed));
 }

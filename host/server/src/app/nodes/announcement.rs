@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ use super::{ANNOUNCE_PATH, authorization, program_hash};
 
 /// How often a server announces itself: often enough that one lost announcement does not matter.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Longest reason that is read.
+const REASON_BYTES_MAX: usize = 4 * 1024;
 
 /// A server that extracts pages.
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,19 +73,29 @@ pub(super) async fn announce(
         let to = serving.borrow_and_update().clone();
         if let Some(request) = to.and_then(|to| request(&to, &announcement)) {
             let answer = tokio::time::timeout(EVERY, client.request(request)).await;
-            let is_refused = answer.is_ok_and(|answer| {
-                answer.is_ok_and(|answer| answer.status() == StatusCode::CONFLICT)
-            });
-            if is_refused && !was_refused {
+            let answer = answer.ok().and_then(Result::ok);
+            let refusal = answer.filter(|answer| answer.status() == StatusCode::CONFLICT);
+            let is_refused = refusal.is_some();
+            if let Some(refusal) = refusal.filter(|_| !was_refused) {
+                let reason = reason_of(refusal).await;
                 tracing::warn!(
-                    "the server that has the database is another version of this program: this one \
-                     extracts no pages for it"
+                    reason,
+                    "this server extracts no pages for the one that serves"
                 );
             }
             was_refused = is_refused;
         }
         tokio::time::sleep(EVERY).await;
     }
+}
+
+/// Why an announcement was refused, as JSON.
+async fn reason_of(refusal: Response<Incoming>) -> String {
+    let body = to_bytes(Body::new(refusal.into_body()), REASON_BYTES_MAX).await;
+    body.map_or_else(
+        |_| String::new(),
+        |body| String::from_utf8_lossy(&body).into_owned(),
+    )
 }
 
 fn request(to: &Serving, announcement: &[u8]) -> Option<Request<Body>> {

@@ -1,9 +1,10 @@
 //! The server that has the database learns of the others.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::body::to_bytes;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 use http::StatusCode;
@@ -30,7 +31,11 @@ pub(in super::super) fn routes(key: Secret, workers: Arc<RemoteWorkers>) -> Rout
         .with_state(joined)
 }
 
-async fn announced(State(joined): State<Arc<Joined>>, request: Request) -> Response {
+async fn announced(
+    State(joined): State<Arc<Joined>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
     if !is_of_a_node(request.headers(), Some(&joined.key)) {
         return refusal(
             StatusCode::UNAUTHORIZED,
@@ -44,6 +49,12 @@ async fn announced(State(joined): State<Arc<Joined>>, request: Request) -> Respo
     let Some(announcement): Option<Announcement> = announcement else {
         return refusal(StatusCode::CONFLICT, "not an announcement of this program");
     };
+    if is_elsewhere(&announcement.address, peer.ip()) {
+        return refusal(
+            StatusCode::CONFLICT,
+            "an address of loopback, which is another machine's: set `[store] address`",
+        );
+    }
     let own = tokio::task::spawn_blocking(program_hash)
         .await
         .ok()
@@ -57,9 +68,31 @@ async fn announced(State(joined): State<Arc<Joined>>, request: Request) -> Respo
     StatusCode::NO_CONTENT.into_response()
 }
 
+/// Whether an address is one of loopback on another machine.
+fn is_elsewhere(address: &str, peer: IpAddr) -> bool {
+    let address = address.parse::<SocketAddr>();
+    address.is_ok_and(|address| address.ip().is_loopback()) && !peer.is_loopback()
+}
+
 /// A refusal as JSON.
 pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
     let body = serde_json::json!({ "error": text }).to_string();
     let headers = [(http::header::CONTENT_TYPE, "application/json")];
     (status, headers, body).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_reached_from_the_same_machine_alone() {
+        let (here, there) = ("127.0.0.1", "10.0.0.6");
+        let at = |ip: &str| ip.parse().expect("an address");
+        assert!(!is_elsewhere("127.0.0.1:8700", at(here)));
+        assert!(is_elsewhere("127.0.0.1:8700", at(there)));
+        assert!(is_elsewhere("[::1]:8700", at(there)));
+        assert!(!is_elsewhere("10.0.0.6:8700", at(there)));
+        assert!(!is_elsewhere("node:8700", at(there)));
+    }
 }

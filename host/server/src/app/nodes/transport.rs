@@ -16,8 +16,8 @@ use trawl_model::secret::Secret;
 
 use super::{PAGES_PATH, authorization};
 
-/// Largest answer: all outputs of the largest page, several times.
-const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Largest answer: all outputs of the largest page, several times. What is larger is made here.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// Requests over HTTP, on connections that are used again.
 #[derive(Debug)]
