@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use trawl_plugins::{Fault, PluginError, Plugins, PluginsConfig, Registry};
+use trawl_plugins::{Fault, Plugins, PluginsConfig, Registry};
 
 use super::corpus::{self, Document};
 use super::readers;
@@ -51,7 +51,7 @@ pub(super) fn hostile(registry: &Registry) -> anyhow::Result<()> {
         let shown = file.file_name().unwrap_or_default().display();
         match readers::decode(registry, &std::fs::read(file)?) {
             Ok(_) => n_read += 1,
-            Err(error) => match fault(&error) {
+            Err(error) => match readers::fault(&error) {
                 Some(
                     found @ (Fault::Trap { .. }
                     | Fault::OutOfTime { .. }
@@ -75,13 +75,8 @@ pub(super) fn hostile(registry: &Registry) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fault(error: &anyhow::Error) -> Option<&Fault> {
-    let error = error.downcast_ref::<PluginError>();
-    error.map(|error| &error.fault)
-}
-
 fn is_memory(error: &anyhow::Error) -> bool {
-    matches!(fault(error), Some(Fault::OutOfMemory { .. }))
+    matches!(readers::fault(error), Some(Fault::OutOfMemory { .. }))
 }
 
 /// The decoders of documents alone, with this much memory each.
