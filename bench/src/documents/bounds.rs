@@ -8,7 +8,7 @@ use anyhow::Context;
 use trawl_plugins::{Fault, Plugins, PluginsConfig, Registry};
 
 use super::corpus::{self, Document};
-use super::readers;
+use super::{limits, readers};
 use crate::corpus::checkout;
 
 /// Memory that a decoder may take: so many times the size of the file, and so much for itself.
@@ -51,7 +51,7 @@ pub(super) fn hostile(registry: &Registry) -> anyhow::Result<()> {
         let shown = file.file_name().unwrap_or_default().display();
         match readers::decode(registry, &std::fs::read(file)?) {
             Ok(_) => n_read += 1,
-            Err(error) => match readers::fault(&error) {
+            Err(error) => match limits::fault(&error) {
                 Some(
                     found @ (Fault::Trap { .. }
                     | Fault::OutOfTime { .. }
@@ -76,7 +76,7 @@ pub(super) fn hostile(registry: &Registry) -> anyhow::Result<()> {
 }
 
 fn is_memory(error: &anyhow::Error) -> bool {
-    matches!(readers::fault(error), Some(Fault::OutOfMemory { .. }))
+    matches!(limits::fault(error), Some(Fault::OutOfMemory { .. }))
 }
 
 /// The decoders of documents alone, with this much memory each.

@@ -5,9 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, bail};
-use trawl_plugins::Fault;
-
-use super::readers::fault;
+use trawl_plugins::{Fault, PluginError};
 
 /// CPU time of one call that reads a document, in seconds: longer than ours takes for the longest
 /// document, and short enough that all programs read all documents in about an hour.
@@ -37,6 +35,12 @@ impl fmt::Display for OutOfTime {
 }
 
 impl std::error::Error for OutOfTime {}
+
+/// Why a plugin failed.
+pub(super) fn fault(error: &anyhow::Error) -> Option<&Fault> {
+    let error = error.downcast_ref::<PluginError>();
+    error.map(|error| &error.fault)
+}
 
 /// Whether a program failed since its time was over: the sandbox ends ours.
 pub(super) fn is_out_of_time(error: &anyhow::Error) -> bool {

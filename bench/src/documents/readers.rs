@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use serde_json::Value;
-use trawl_plugins::{Decoded, Fault, File, PluginError, Registry};
+use trawl_plugins::{Decoded, Fault, File, Registry};
 
 use super::limits::{self, READING_SECONDS};
 use super::made;
@@ -292,12 +292,6 @@ pub(super) fn decode(registry: &Registry, body: &[u8]) -> anyhow::Result<(Decode
         }
     }
     Err(refused.map_or_else(|| anyhow!("no decoder reads it"), anyhow::Error::from))
-}
-
-/// Why a plugin failed.
-pub(super) fn fault(error: &anyhow::Error) -> Option<&Fault> {
-    let error = error.downcast_ref::<PluginError>();
-    error.map(|error| &error.fault)
 }
 
 impl Program {
