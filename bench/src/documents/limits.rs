@@ -13,7 +13,7 @@ pub(super) const READING_SECONDS: u32 = 60;
 /// CPU time of a program that makes a document, in seconds. It runs once.
 pub(super) const MAKING_SECONDS: u32 = 300;
 /// Time by the clock, as a multiple of the CPU time: a busy machine must not decide who finishes.
-const WALL_FACTOR: u32 = 4;
+const WALL_FACTOR: u32 = 5;
 /// Until what does not end is killed, in seconds.
 const GRACE_SECONDS: u32 = 5;
 /// Exit status of `timeout` when the time by the clock is over.
