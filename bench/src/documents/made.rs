@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::corpus::{self, Document, Source};
 use super::limits::{self, MAKING_SECONDS};
