@@ -1,16 +1,14 @@
 """Programs of Python that the decoders are compared with, and two that make PDFs.
 
-`peers.py read NAME` reads a JSON line with a `path` at a time and answers each with one: `html` or `text`, `cells` of tables and `links`
-where the program gives them apart, and `seconds` of CPU time; or an `error`. `peers.py make NAME FROM TO` writes a PDF of an HTML file.
+`peers.py read NAME PART FILE` prints a JSON line: `html` or `text`, `cells` of tables and `links` where the program gives them apart, and
+`seconds` of CPU time; or an `error`. PART is `text` or `tables` of programs whose search for tables takes far longer than the rest, and `all`
+of the others. `peers.py make NAME FROM TO` writes a PDF of an HTML file.
 """
 
 import html
 import json
-import signal
 import sys
 import time
-
-SECONDS_MAX = 300
 
 
 def element(name, text):
@@ -21,19 +19,28 @@ def row(cells):
     return "<tr>" + "".join(element("td", cell or "") for cell in cells) + "</tr>"
 
 
-def read_pymupdf(path):
+def pymupdf_text(path):
     import pymupdf
 
     began = time.process_time()
     with pymupdf.open(path) as document:
         pages = [page.get_text("xhtml", sort=True) for page in document]
         links = [link["uri"] for page in document for link in page.get_links() if link.get("uri")]
-        seconds = time.process_time() - began
-        # None of a page whose search fails.
-        found = [page.find_tables() for page in document]
-    tables = [table.extract() for of_page in found if of_page for table in of_page.tables]
-    cells = [cell for table in tables for line in table for cell in line if cell]
-    return {"html": "".join(pages), "links": links, "cells": cells, "seconds": seconds}
+    return {"html": "".join(pages), "links": links, "seconds": time.process_time() - began}
+
+
+def pymupdf_tables(path):
+    import pymupdf
+
+    began = time.process_time()
+    cells = []
+    with pymupdf.open(path) as document:
+        for page in document:
+            # None for a page whose search fails.
+            found = page.find_tables()
+            tables = [table.extract() for table in found.tables] if found else []
+            cells += [cell for table in tables for line in table for cell in line if cell]
+    return {"cells": cells, "seconds": time.process_time() - began}
 
 
 def read_pypdf(path):
@@ -51,21 +58,29 @@ def read_pypdf(path):
     return {"text": "\n".join(text), "links": links, "seconds": time.process_time() - began}
 
 
-def read_pdfplumber(path):
+def pdfplumber_text(path):
     import pdfplumber
 
     began = time.process_time()
-    text, links, cells, spent = [], [], [], 0.0
+    text, links = [], []
     with pdfplumber.open(path) as document:
         for page in document.pages:
             text.append(page.extract_text() or "")
             links += [link["uri"] for link in page.hyperlinks if link.get("uri")]
-            before = time.process_time()
-            cells += [cell for table in page.extract_tables() for line in table for cell in line if cell]
-            spent += time.process_time() - before
             page.close()
-    seconds = time.process_time() - began - spent
-    return {"text": "\n".join(text), "links": links, "cells": cells, "seconds": seconds}
+    return {"text": "\n".join(text), "links": links, "seconds": time.process_time() - began}
+
+
+def pdfplumber_tables(path):
+    import pdfplumber
+
+    began = time.process_time()
+    cells = []
+    with pdfplumber.open(path) as document:
+        for page in document.pages:
+            cells += [cell for table in page.extract_tables() for line in table for cell in line if cell]
+            page.close()
+    return {"cells": cells, "seconds": time.process_time() - began}
 
 
 def read_markitdown(path):
@@ -113,12 +128,12 @@ def read_openpyxl(path):
 
 
 READERS = {
-    "pymupdf": read_pymupdf,
-    "pypdf": read_pypdf,
-    "pdfplumber": read_pdfplumber,
-    "markitdown": read_markitdown,
-    "python-docx": read_python_docx,
-    "openpyxl": read_openpyxl,
+    "pymupdf": {"text": pymupdf_text, "tables": pymupdf_tables},
+    "pypdf": {"all": read_pypdf},
+    "pdfplumber": {"text": pdfplumber_text, "tables": pdfplumber_tables},
+    "markitdown": {"all": read_markitdown},
+    "python-docx": {"all": read_python_docx},
+    "openpyxl": {"all": read_openpyxl},
 }
 
 
@@ -179,25 +194,20 @@ def make_fpdf(source, target):
 MAKERS = {"mupdf": make_mupdf, "fpdf": make_fpdf}
 
 
-def stop(_signal, _frame):
-    raise TimeoutError(f"it takes more than {SECONDS_MAX} s")
-
-
-def serve(read):
+def answer(read, path):
+    # What programs print is no answer.
     answers, sys.stdout = sys.stdout, sys.stderr
-    signal.signal(signal.SIGALRM, stop)
-    for line in sys.stdin:
-        signal.alarm(SECONDS_MAX)
-        try:
-            answer = read(json.loads(line)["path"])
-        except Exception as error:  # whatever a program says of a file is its answer
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        signal.alarm(0)
-        print(json.dumps(answer), file=answers, flush=True)
+    try:
+        result = read(path)
+    except Exception as error:  # whatever a program says of a file is its answer
+        result = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(result), file=answers, flush=True)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "make":
-        MAKERS[sys.argv[2]](sys.argv[3], sys.argv[4])
+    task, name, *arguments = sys.argv[1:]
+    if task == "make":
+        MAKERS[name](*arguments)
     else:
-        serve(READERS[sys.argv[2]])
+        part, path = arguments
+        answer(READERS[name][part], path)

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use trawl_plugins::{Fault, PluginError, Plugins, PluginsConfig, Registry};
+use trawl_plugins::{Fault, Plugins, PluginsConfig, Registry};
 
 use super::corpus::{self, Document};
-use super::readers;
+use super::{limits, readers};
 use crate::corpus::checkout;
 
 /// Memory that a decoder may take: so many times the size of the file, and so much for itself.
@@ -51,7 +51,7 @@ pub(super) fn hostile(registry: &Registry) -> anyhow::Result<()> {
         let shown = file.file_name().unwrap_or_default().display();
         match readers::decode(registry, &std::fs::read(file)?) {
             Ok(_) => n_read += 1,
-            Err(error) => match fault(&error) {
+            Err(error) => match limits::fault(&error) {
                 Some(
                     found @ (Fault::Trap { .. }
                     | Fault::OutOfTime { .. }
@@ -75,13 +75,8 @@ pub(super) fn hostile(registry: &Registry) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fault(error: &anyhow::Error) -> Option<&Fault> {
-    let error = error.downcast_ref::<PluginError>();
-    error.map(|error| &error.fault)
-}
-
 fn is_memory(error: &anyhow::Error) -> bool {
-    matches!(fault(error), Some(Fault::OutOfMemory { .. }))
+    matches!(limits::fault(error), Some(Fault::OutOfMemory { .. }))
 }
 
 /// The decoders of documents alone, with this much memory each.

@@ -4,15 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::corpus::{self, Document, Source};
+use super::limits::{self, MAKING_SECONDS};
 use super::structure::Reader;
 use crate::corpus::checkout;
 use crate::render;
 
-/// Longest time that a program may take for a document, in seconds.
-const SECONDS_MAX: &str = "300";
 /// Endings of spreadsheets, which are made of the tables of a page alone.
 const SHEETS: [&str; 2] = ["xlsx", "ods"];
 
@@ -119,10 +118,11 @@ fn by_groff(page: &Path, file: &Path) -> anyhow::Result<()> {
         .args(["--from=html", "--to=ms", "--standalone", "--output"])
         .arg(source.path())
         .arg(page))?;
-    let output = timed(
+    let output = limits::output(
         Command::new("groff")
             .args(["-ms", "-t", "-k", "-Tpdf"])
             .arg(source.path()),
+        MAKING_SECONDS,
     )?;
     std::fs::write(file, output)?;
     Ok(())
@@ -150,23 +150,6 @@ fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(std::path::absolute(path)?)
 }
 
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    timed(command).map(drop)
-}
-
-/// What a command prints within its time.
-///
-/// # Errors
-/// It cannot be started, or fails: with the last line of what it said.
-pub(super) fn timed(command: &mut Command) -> anyhow::Result<Vec<u8>> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let mut timed = Command::new("timeout");
-    timed.args([SECONDS_MAX, &program]).args(command.get_args());
-    let output = timed.output().context("cannot start `timeout`")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let last = said.trim().lines().last().unwrap_or_default().to_owned();
-        bail!("`{program}` failed ({}): {last}", output.status);
-    }
-    Ok(output.stdout)
+fn run(command: &Command) -> anyhow::Result<()> {
+    limits::output(command, MAKING_SECONDS).map(drop)
 }

@@ -1,16 +1,17 @@
 //! The programs that read documents: the first-party decoders, and what people would use otherwise.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 use trawl_plugins::{Decoded, Fault, File, Registry};
 
+use super::limits::{self, READING_SECONDS};
 use super::made;
+use super::scores::{KINDS, N_KINDS};
 use super::structure::{Reader, Structure};
 use super::words::{key, target};
 use crate::table;
@@ -19,12 +20,45 @@ use crate::table;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
     pub(super) structure: Structure,
-    /// CPU time of ours and of what runs in Python; of other programs the time from their start to
-    /// their end.
+    /// CPU time of ours and of what runs in Python, of the first call where there are two; of other
+    /// programs the time from their start to their end.
     pub(super) time: Duration,
     /// Only ours says them.
     pub(super) n_pages: u32,
     pub(super) producer: String,
+    /// Of which [`KINDS`] it had no time to read anything.
+    pub(super) late: [bool; N_KINDS],
+    /// What it said of a document that it cannot read.
+    pub(super) error: Option<String>,
+}
+
+/// What one call of a program reads. Each has a limit of its own, so that a slow search for tables
+/// does not cost a program its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    All,
+    Text,
+    Tables,
+}
+
+impl Part {
+    /// Its name in the script.
+    fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Text => "text",
+            Self::Tables => "tables",
+        }
+    }
+
+    /// Which [`KINDS`] are read.
+    fn kinds(self) -> [bool; N_KINDS] {
+        KINDS.map(|kind| match self {
+            Self::All => true,
+            Self::Text => kind != "tables",
+            Self::Tables => kind == "tables",
+        })
+    }
 }
 
 /// A program that prints HTML or text of a file.
@@ -61,14 +95,40 @@ const PROGRAMS: [Program; 3] = [
     },
 ];
 
-/// Programs of Python by their names in the script, and what they read.
-const PYTHON: [(&str, &[&str]); 6] = [
-    ("pymupdf", &["pdf"]),
-    ("pypdf", &["pdf"]),
-    ("pdfplumber", &["pdf"]),
-    ("markitdown", &["pdf", "docx", "xlsx", "epub"]),
-    ("python-docx", &["docx"]),
-    ("openpyxl", &["xlsx"]),
+/// A program of Python.
+struct Script {
+    /// In the script as well.
+    name: &'static str,
+    endings: &'static [&'static str],
+    parts: &'static [Part],
+}
+
+impl Script {
+    const fn new(
+        name: &'static str,
+        endings: &'static [&'static str],
+        parts: &'static [Part],
+    ) -> Self {
+        Self {
+            name,
+            endings,
+            parts,
+        }
+    }
+}
+
+/// One call reads all that there is.
+const WHOLE: &[Part] = &[Part::All];
+/// Two calls: the search for tables takes minutes for some documents.
+const APART: &[Part] = &[Part::Text, Part::Tables];
+
+static SCRIPTS: [Script; 6] = [
+    Script::new("pymupdf", &["pdf"], APART),
+    Script::new("pypdf", &["pdf"], WHOLE),
+    Script::new("pdfplumber", &["pdf"], APART),
+    Script::new("markitdown", &["pdf", "docx", "xlsx", "epub"], WHOLE),
+    Script::new("python-docx", &["docx"], WHOLE),
+    Script::new("openpyxl", &["xlsx"], WHOLE),
 ];
 
 /// A program that reads documents.
@@ -82,14 +142,7 @@ pub(super) struct Peer {
 enum Kind {
     Ours(Arc<Registry>),
     Program(&'static Program),
-    Python(Option<Worker>),
-}
-
-/// A running script of Python.
-struct Worker {
-    child: Child,
-    requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    Python(&'static Script),
 }
 
 /// All programs, ours first.
@@ -108,11 +161,11 @@ pub(super) fn all(registry: &Arc<Registry>) -> anyhow::Result<Vec<Peer>> {
             reader: Reader::of_output()?,
         });
     }
-    for (name, endings) in PYTHON {
+    for script in &SCRIPTS {
         peers.push(Peer {
-            name,
-            endings,
-            kind: Kind::Python(None),
+            name: script.name,
+            endings: script.endings,
+            kind: Kind::Python(script),
             reader: Reader::of_output()?,
         });
     }
@@ -128,13 +181,45 @@ impl Peer {
         self.endings.contains(&ending)
     }
 
-    /// Reads a document.
+    /// Reads a document by all calls that this takes. What a call cannot read or is too slow for is
+    /// missing.
+    pub(super) fn read(&self, path: &Path) -> Reading {
+        let mut reading = Reading::default();
+        for part in self.parts() {
+            match self.call(*part, path, &mut reading) {
+                Ok(()) => {}
+                Err(error) if limits::is_out_of_time(&error) => {
+                    for (late, is_read) in reading.late.iter_mut().zip(part.kinds()) {
+                        *late |= is_read;
+                    }
+                }
+                Err(error) => reading.error = Some(format!("{error:#}")),
+            }
+        }
+        reading
+    }
+
+    /// Reads a document by the first call alone, without a search for tables that has its own.
     ///
     /// # Errors
-    /// What the program says.
-    pub(super) fn read(&mut self, path: &Path) -> anyhow::Result<Reading> {
+    /// What the program says, or that it is out of time.
+    pub(super) fn read_first(&self, path: &Path) -> anyhow::Result<Reading> {
         let mut reading = Reading::default();
-        match &mut self.kind {
+        let part = self.parts().first().copied().unwrap_or(Part::All);
+        self.call(part, path, &mut reading)?;
+        Ok(reading)
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        match &self.kind {
+            Kind::Ours(_) | Kind::Program(_) => WHOLE,
+            Kind::Python(script) => script.parts,
+        }
+    }
+
+    /// Adds what a call reads.
+    fn call(&self, part: Part, path: &Path, reading: &mut Reading) -> anyhow::Result<()> {
+        match &self.kind {
             Kind::Ours(registry) => {
                 let (decoded, time) = decode(registry, &std::fs::read(path)?)?;
                 self.reader.add(&decoded.html, &mut reading.structure);
@@ -151,29 +236,25 @@ impl Peer {
                     false => reading.structure.text = text,
                 }
             }
-            Kind::Python(worker) => {
-                let mut running = match worker.take() {
-                    Some(running) => running,
-                    None => Worker::start(self.name)?,
-                };
-                let answer = running.ask(path)?;
-                *worker = Some(running);
-                reading = self.answered(&answer)?;
+            Kind::Python(script) => {
+                let answer = script.run(part, path)?;
+                self.add(&answer, &mut reading.structure);
+                if part != Part::Tables {
+                    let seconds = answer["seconds"].as_f64().unwrap_or(0.0);
+                    reading.time = Duration::from_secs_f64(seconds.max(0.0));
+                }
             }
         }
-        Ok(reading)
+        Ok(())
     }
 
-    /// What an answer of the script has.
-    fn answered(&self, answer: &Value) -> anyhow::Result<Reading> {
-        if let Some(error) = answer["error"].as_str() {
-            bail!("{error}");
+    /// Adds what an answer of the script has.
+    fn add(&self, answer: &Value, structure: &mut Structure) {
+        if let Some(html) = answer["html"].as_str() {
+            self.reader.add(html, structure);
         }
-        let mut reading = Reading::default();
-        let structure = &mut reading.structure;
-        match answer["html"].as_str() {
-            Some(html) => self.reader.add(html, structure),
-            None => structure.text = answer["text"].as_str().unwrap_or_default().to_owned(),
+        if let Some(text) = answer["text"].as_str() {
+            text.clone_into(&mut structure.text);
         }
         let texts = |name: &str| {
             answer[name]
@@ -186,9 +267,6 @@ impl Peer {
         if let Some(links) = texts("links") {
             structure.links = links.filter_map(target).collect();
         }
-        let seconds = answer["seconds"].as_f64().unwrap_or(0.0);
-        reading.time = Duration::from_secs_f64(seconds.max(0.0));
-        Ok(reading)
     }
 }
 
@@ -226,44 +304,39 @@ impl Program {
             };
         }
         let begun = Instant::now();
-        let output = made::timed(&mut command)?;
+        let output = limits::output(&command, READING_SECONDS)?;
         let time = begun.elapsed();
         Ok((String::from_utf8_lossy(&output).into_owned(), time))
     }
 }
 
-impl Worker {
-    fn start(name: &str) -> anyhow::Result<Self> {
-        let mut child = Command::new(made::python())
-            .arg(made::script())
-            .args(["read", name])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("cannot start Python: cargo xtask documents")?;
-        let requests = child.stdin.take().context("the script has no input")?;
-        let answers = child.stdout.take().context("the script has no output")?;
-        Ok(Self {
-            child,
-            requests,
-            answers: BufReader::new(answers),
-        })
-    }
-
-    fn ask(&mut self, path: &Path) -> anyhow::Result<Value> {
-        writeln!(self.requests, "{}", json!({"path": path}))?;
-        self.requests.flush()?;
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
-        serde_json::from_str(&line).context("the script ended")
+impl Script {
+    /// The answer of the script to one call: a process of its own, which can be ended.
+    fn run(&self, part: Part, path: &Path) -> anyhow::Result<Value> {
+        let mut command = Command::new(made::python());
+        command.arg(made::script());
+        command.args(["read", self.name, part.name()]).arg(path);
+        let output = limits::output(&command, READING_SECONDS)?;
+        let answer: Value = serde_json::from_slice(&output).context("the script has no answer")?;
+        match answer["error"].as_str() {
+            Some(error) => bail!("{error}"),
+            None => Ok(answer),
+        }
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _killed = self.child.kill();
-        let _ended = self.child.wait();
+#[cfg(test)]
+mod tests {
+    use super::{KINDS, Part, SCRIPTS};
+
+    #[test]
+    fn the_calls_of_a_program_read_each_kind_once() {
+        for script in &SCRIPTS {
+            for (index, kind) in KINDS.iter().enumerate() {
+                let reads = |part: &&Part| part.kinds()[index];
+                let n_calls = script.parts.iter().filter(reads).count();
+                assert_eq!(n_calls, 1, "{} {kind}", script.name);
+            }
+        }
     }
 }

@@ -9,11 +9,14 @@ use super::words::words;
 /// Words in a row that are compared: their order counts, and where columns and pages meet.
 const GRAM: usize = 4;
 
+/// How many kinds of content are scored.
+pub(super) const N_KINDS: usize = 5;
+
 /// What is scored, in the order of [`Scores`].
-pub(super) const KINDS: [&str; 5] = ["text", "headings", "tables", "links", "lists"];
+pub(super) const KINDS: [&str; N_KINDS] = ["text", "headings", "tables", "links", "lists"];
 
 /// F1 of each of [`KINDS`], from 0 to 1; `None` for what a document does not have.
-pub(super) type Scores = [Option<f64>; 5];
+pub(super) type Scores = [Option<f64>; N_KINDS];
 
 /// Scores what was found.
 pub(super) fn of(truth: &Structure, found: &Structure) -> Scores {
@@ -58,12 +61,12 @@ fn f1<T: Eq + Hash>(truth: &[T], found: &[T]) -> f64 {
 /// The scores of a program over documents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    sums: [f64; 5],
-    counts: [usize; 5],
+    sums: [f64; N_KINDS],
+    counts: [usize; N_KINDS],
 }
 
 impl Tally {
-    /// Adds a document. One that a program failed on counts as 0 for all that it has.
+    /// Adds a document. What a program did not read of it counts as 0.
     pub(super) fn add(&mut self, scores: &Scores) {
         for ((sum, count), score) in self.sums.iter_mut().zip(&mut self.counts).zip(scores) {
             if let Some(score) = score {
@@ -75,17 +78,31 @@ impl Tally {
 
     /// Means over the documents that have something of a kind.
     pub(super) fn means(&self) -> Scores {
-        let mut means = [None; 5];
+        let mut means = [None; N_KINDS];
         for ((mean, sum), count) in means.iter_mut().zip(self.sums).zip(self.counts) {
             *mean = (count > 0).then(|| sum / count as f64);
         }
         means
     }
+
+    /// Over how many documents the means are.
+    pub(super) fn counts(&self) -> [usize; N_KINDS] {
+        self.counts
+    }
+}
+
+/// Scores side by side.
+pub(super) fn line(scores: &Scores) -> String {
+    let cells = scores.map(|score| match score {
+        Some(score) => format!("{score:>9.3}"),
+        None => format!("{:>9}", "–"),
+    });
+    cells.concat()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Structure, Tally, of};
+    use super::{Structure, Tally, line, of};
 
     fn structure(text: &str, headings: &[&str]) -> Structure {
         Structure {
@@ -114,5 +131,13 @@ mod tests {
         tally.add(&[Some(1.0), None, Some(0.5), None, None]);
         tally.add(&[Some(0.0), None, None, None, None]);
         assert_eq!(tally.means(), [Some(0.5), None, Some(0.5), None, None]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_dash() {
+        assert_eq!(
+            line(&[Some(0.5), None, None, None, Some(1.0)]),
+            "    0.500        –        –        –    1.000"
+        );
     }
 }

@@ -13,6 +13,8 @@ const PIECE_GAP: f32 = 1.2;
 /// Likewise, where this many other pieces start.
 const ALIGNED_GAP: f32 = 0.75;
 const ALIGNED_MIN: usize = 3;
+/// Likewise, where code ends or begins as well: a key that nearly fills its column.
+const ALIGNED_CODE_GAP: f32 = 0.5;
 /// A gap between glyphs that is a space, in sizes of the font, if the letters of a word touch.
 const SPACE_GAP: f32 = 0.15;
 /// The widest gap between letters of a word that are set apart, likewise.
@@ -214,10 +216,14 @@ fn divide<'p>(page: &'p Page, direction: u8, starts: &HashMap<i32, usize>) -> Ve
                 } else {
                     glyph.u0 - u1
                 };
+                let aligned_gap = match last.style.is_mono == glyph.style.is_mono {
+                    true => ALIGNED_GAP,
+                    false => ALIGNED_CODE_GAP,
+                };
                 (last.v - glyph.v).abs() < 0.12 * size
                     && last.size.min(glyph.size) > 0.55 * size
                     && (-0.6 * size..PIECE_GAP * size).contains(&gap)
-                    && !(gap > ALIGNED_GAP * size && is_start(glyph.u0))
+                    && !(gap > aligned_gap * size && is_start(glyph.u0))
                     && !(gap > SPACE_GAP * size && is_divided(u1, glyph.u0, glyph.v - 0.3 * size))
             });
         if !is_more {
