@@ -147,9 +147,14 @@ async fn a_neighbour_with_other_plugins_makes_nothing_and_rests() {
 
 #[tokio::test]
 async fn a_page_that_fails_on_a_neighbour_is_made_here() {
-    let registry = registry_of(&Guest::new("format", "markdown", "unreachable"));
+    // It fails with options alone, so that it is loaded.
+    let registry = registry_of(&Guest::echo_format("markdown").when_asked("unreachable"));
     let (remote, n_asked) = with_neighbour(&registry, false);
-    assert!(extracted(&remote, &registry).await.is_none());
+    let (input, mut plan) = (input(), plan());
+    plan.formats[0].options = json!({"fail": true});
+    let page = RemotePage::new(&registry, &input, &plan, ("o", soon())).expect("it may leave");
+    let place = remote.try_place().expect("room");
+    assert!(remote.extract(&page, place).await.is_none());
     assert_eq!(n_asked.load(Ordering::Relaxed), 1);
     assert!(remote.try_place().is_some(), "the neighbour did its work");
 }
