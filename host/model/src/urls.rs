@@ -13,7 +13,7 @@ use url::{ParseError, Url};
 /// # Errors
 /// As [`Url::parse`].
 pub fn parse(text: &str) -> Result<Url, ParseError> {
-    drive::parse(text).map(standard)
+    drive::parse(trim(text)).map(standard)
 }
 
 /// Resolves a reference against a base URL.
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Url, ParseError> {
 pub fn join(base: &Url, reference: &str) -> Result<Url, ParseError> {
     let joined = match behind_slashes(base, reference) {
         Some(rest) => drive::join(base, &format!("//{rest}")),
-        None => drive::join(base, reference),
+        None => drive::join(base, trim(reference)),
     };
     joined.map(standard)
 }

@@ -9,6 +9,7 @@ mod analysis;
 mod calls;
 mod cpu;
 mod decoding;
+pub mod for_node;
 mod job;
 mod output_cache;
 mod outputs;

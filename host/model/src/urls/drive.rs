@@ -12,7 +12,7 @@ const MARK: char = '\u{FDD0}';
 /// The mark as the crate writes it.
 const ESCAPED_MARK: &str = "%EF%B7%90";
 
-/// Parses an absolute URL.
+/// Parses an absolute URL without what surrounds it.
 ///
 /// # Errors
 /// As [`Url::parse`].
@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Result<Url, ParseError> {
     }
 }
 
-/// Resolves a reference against a base URL.
+/// Resolves a reference against a base URL, without what surrounds it.
 ///
 /// # Errors
 /// As [`Url::join`].
@@ -92,9 +92,8 @@ fn may_have_drive(text: &str) -> bool {
     })
 }
 
-/// A text without what the parser removes first: what surrounds a URL, and line ends and tabs.
+/// A text without what the parser removes first: line ends and tabs.
 fn plain(text: &str) -> Cow<'_, str> {
-    let text = super::trim(text);
     if text.contains(['\t', '\n', '\r']) {
         Cow::Owned(text.replace(['\t', '\n', '\r'], ""))
     } else {

@@ -157,8 +157,8 @@ impl Foundation {
     }
 }
 
-/// Loads the plugins of a standby, which extracts pages from then on. A plugin that does not load is
-/// said at once, not when the standby takes over.
+/// Loads the plugins of a standby, which extracts pages from then on. A plugin that does not load
+/// is said at once, not when the standby takes over.
 async fn load_early(
     manifest: PathBuf,
     compiled: PathBuf,

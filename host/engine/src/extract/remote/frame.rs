@@ -1,5 +1,6 @@
 //! What two nodes say to each other about a page, as bytes: JSON, and in a request the body behind
-//! it. A number that JSON would change by its last bit is not sent. Both are the same program, so nothing of it is kept between versions.
+//! it. A number that JSON would change by its last bit is not sent. Both are the same program, so
+//! nothing of it is kept between versions.
 
 use std::time::Duration;
 
@@ -22,22 +23,22 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 
 /// A page to extract, without its body.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(in crate::extract) struct Asked {
     /// Whose page it is: the fair share of a node's threads is by owner.
-    pub(super) owner: String,
-    pub(super) url: String,
-    pub(super) content_type: String,
-    pub(super) is_serialised: bool,
-    pub(super) plan: OutputPlan,
+    pub(in crate::extract) owner: String,
+    pub(in crate::extract) url: String,
+    pub(in crate::extract) content_type: String,
+    pub(in crate::extract) is_serialised: bool,
+    pub(in crate::extract) plan: OutputPlan,
     /// A hash of the plugins that the plan calls, as the node has them that asks.
-    pub(super) plugins: [u8; blake3::OUT_LEN],
+    pub(in crate::extract) plugins: [u8; blake3::OUT_LEN],
     /// How long the node may take.
-    pub(super) time_max: Duration,
+    pub(in crate::extract) time_max: Duration,
 }
 
 impl Asked {
     /// The request, with the body of the page; `None` if it cannot be sent.
-    pub(super) fn write(&self, body: &[u8]) -> Option<Vec<u8>> {
+    pub(in crate::extract) fn write(&self, body: &[u8]) -> Option<Vec<u8>> {
         let mut written = vec![0; LENGTH_BYTES];
         serde_json::to_writer(&mut written, self).ok()?;
         let plan = serde_json::to_value(&self.plan).ok()?;
@@ -51,7 +52,7 @@ impl Asked {
     }
 
     /// A request, and the page's body.
-    pub(super) fn read(written: &Bytes) -> Option<(Self, Bytes)> {
+    pub(in crate::extract) fn read(written: &Bytes) -> Option<(Self, Bytes)> {
         let (length, _) = written.split_first_chunk::<LENGTH_BYTES>()?;
         let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
         let end = LENGTH_BYTES.checked_add(length)?;
@@ -60,7 +61,7 @@ impl Asked {
     }
 
     /// The input of the plugins; `None` if the URL is none.
-    pub(super) fn input(&self, body: Bytes) -> Option<Input> {
+    pub(in crate::extract) fn input(&self, body: Bytes) -> Option<Input> {
         Some(Input {
             url: Url::parse(&self.url).ok()?,
             body,
@@ -73,7 +74,7 @@ impl Asked {
 
 /// The outputs of a page, and what they took.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Made {
+pub(in crate::extract) struct Made {
     is_single: bool,
     content: Vec<(String, WrittenPiece)>,
     links: Option<Value>,
@@ -115,7 +116,7 @@ struct Statements {
 
 impl Made {
     /// `None` if a part of it is bound to this process.
-    pub(super) fn of((outputs, cpu): (Outputs, CpuTime)) -> Option<Self> {
+    pub(in crate::extract) fn of((outputs, cpu): (Outputs, CpuTime)) -> Option<Self> {
         let Outputs {
             content,
             fields,
@@ -164,16 +165,16 @@ impl Made {
         })
     }
 
-    pub(super) fn write(&self) -> Option<Vec<u8>> {
+    pub(in crate::extract) fn write(&self) -> Option<Vec<u8>> {
         serde_json::to_vec(self).ok()
     }
 
-    pub(super) fn read(written: &[u8]) -> Option<Self> {
+    pub(in crate::extract) fn read(written: &[u8]) -> Option<Self> {
         serde_json::from_slice(written).ok()
     }
 
     /// The outputs and what they took; `None` if they are none of this program's.
-    pub(super) fn outputs(self) -> Option<(Outputs, CpuTime)> {
+    pub(in crate::extract) fn outputs(self) -> Option<(Outputs, CpuTime)> {
         let pieces = self.content.into_iter();
         let pieces: Option<Vec<_>> = pieces
             .map(|(name, piece)| Some((name, piece.piece()?)))

@@ -3,7 +3,7 @@
 //! the same of it. All that decides stays here: what is fetched, when, and who pays for it. A page
 //! is never lost with a node: what does not come back in time is made here.
 
-mod frame;
+pub(super) mod frame;
 mod nodes;
 
 use std::fmt;
@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use trawl_plan::{Format, OutputPlan};
 use trawl_plugins::Registry;
 
-use super::{CpuTime, Input, Outputs, Workers, used_plugins};
+use super::{CpuTime, Input, Outputs, used_plugins};
 use frame::{Asked, Made};
 use nodes::{Nodes, Place};
 
@@ -29,7 +29,7 @@ pub const BODY_BYTES_MAX: usize = 2 << 20;
 pub const REQUEST_BYTES_MAX: usize = BODY_BYTES_MAX + (1 << 20);
 /// How long a node may take before the page is made here: it may be cut off. Half of the time that
 /// the page has left, if that is less.
-const TIME_MAX: Duration = Duration::from_secs(5);
+pub(super) const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// How requests get to nodes.
 pub trait Transport: fmt::Debug + Send + Sync {
@@ -165,37 +165,6 @@ fn is_portable(plan: &OutputPlan) -> bool {
             .formats
             .iter()
             .any(|choice| is_screenshot(&choice.format))
-}
-
-/// Why a node does not extract a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The request is none of this program's.
-    Malformed,
-    /// The plugins are others than those of the node that asks.
-    OtherPlugins,
-}
-
-/// Extracts a page for another node, and writes the answer.
-///
-/// # Errors
-/// [`Refusal`].
-pub async fn answer(
-    workers: &Workers,
-    registry: Arc<Registry>,
-    request: &Bytes,
-) -> Result<Vec<u8>, Refusal> {
-    let (asked, body) = Asked::read(request).ok_or(Refusal::Malformed)?;
-    let input = asked.input(body).ok_or(Refusal::Malformed)?;
-    let plugins = used_plugins::hash(&registry, &input, &asked.plan);
-    if plugins.is_none_or(|plugins| plugins != asked.plugins) {
-        return Err(Refusal::OtherPlugins);
-    }
-    let deadline = Instant::now() + asked.time_max.min(TIME_MAX);
-    let turn = (asked.owner.as_str(), deadline);
-    let made = workers.run(registry, input, Arc::new(asked.plan), turn);
-    let made = Made::of(made.await).ok_or(Refusal::Malformed)?;
-    made.write().ok_or(Refusal::Malformed)
 }
 
 fn count(outcome: &'static str) {

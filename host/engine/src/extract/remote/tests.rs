@@ -11,6 +11,8 @@ use trawl_plan::FormatChoice;
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_test_guests::Guest;
 
+use super::super::Workers;
+use super::super::for_node::{Refusal, answer};
 use super::*;
 
 /// A registry with a format of this name that shows what it was given.

@@ -12,7 +12,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use trawl_engine::extract::Workers;
-use trawl_engine::extract::remote::{self, Refusal};
+use trawl_engine::extract::for_node::{self, Refusal};
+use trawl_engine::extract::remote::REQUEST_BYTES_MAX;
 use trawl_plugins::Plugins;
 use trawl_store::Serving;
 
@@ -101,11 +102,11 @@ async fn extract(State(standby): State<Arc<Standby>>, request: Request) -> Respo
     let Some(registry) = registry else {
         return refusal(StatusCode::CONFLICT, "the plugins are not loaded yet");
     };
-    let body = to_bytes(request.into_body(), remote::REQUEST_BYTES_MAX).await;
+    let body = to_bytes(request.into_body(), REQUEST_BYTES_MAX).await;
     let Ok(body) = body else {
         return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the page is too large");
     };
-    match remote::answer(&standby.workers, registry, &body).await {
+    match for_node::answer(&standby.workers, registry, &body).await {
         Ok(made) => made.into_response(),
         Err(Refusal::OtherPlugins) => {
             refusal(StatusCode::CONFLICT, "other plugins are loaded here")
