@@ -11,6 +11,11 @@ const GRID_CELLS_MAX: usize = 20_000;
 /// How far apart terms are at least, in sizes of their font: the rows of a table are as near as
 /// lines.
 const TERMS_APART: f32 = 1.45;
+/// How far right of its term a text begins at most, likewise: a list has one indent for all its
+/// terms, a column of a table is as wide as its cells.
+const TERMS_INDENT_MAX: f32 = 6.3;
+/// How far apart terms are, likewise, whose texts may begin at any distance: by a blank line.
+const TERMS_FAR_APART: f32 = 1.9;
 /// Fewest rows of a table without lines.
 const ROWS_MIN: usize = 3;
 
@@ -377,7 +382,10 @@ pub(crate) fn aligned(lines: &[Line]) -> Option<(Aligned, usize)> {
         return None;
     }
     let size = lines[0].size;
-    let aligned = match !table.has_header && starts > TERMS_APART * size && has_words(&table) {
+    let are_apart = starts > TERMS_FAR_APART * size
+        || starts > TERMS_APART * size
+            && indent(&lines[..n_lines], borders[0]) < TERMS_INDENT_MAX * size;
+    let aligned = match !table.has_header && are_apart && has_words(&table) {
         true => Aligned::Terms(table.terms()),
         false => Aligned::Table(table),
     };
@@ -414,6 +422,24 @@ fn rows(lines: &[Line], borders: &[f32]) -> (Vec<Vec<Vec<Piece>>>, f32) {
     starts.sort_by(|one, other| order(*one, *other));
     let usual = starts.get(starts.len() / 2).copied().unwrap_or(0.0);
     (rows, usual)
+}
+
+/// How far the second of two columns begins from where the first begins.
+fn indent(lines: &[Line], border: f32) -> f32 {
+    let is_right_to_left = lines.iter().any(|line| line.is_right_to_left);
+    let start = |is_right: bool| {
+        let pieces = lines.iter().flat_map(|line| &line.pieces);
+        let middle = |piece: &Piece| f32::midpoint(piece.area.x0, piece.area.x1);
+        let of_column = pieces.filter(|piece| (middle(piece) > border) == is_right);
+        match is_right_to_left {
+            true => of_column.map(|piece| -piece.area.x1).reduce(f32::min),
+            false => of_column.map(|piece| piece.area.x0).reduce(f32::min),
+        }
+    };
+    match (start(false), start(true)) {
+        (Some(left), Some(right)) => (right - left).abs(),
+        _ => 0.0,
+    }
 }
 
 /// Whether these are lines of code: in a font of one width, with all that stands apart at a

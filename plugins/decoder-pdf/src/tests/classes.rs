@@ -32,7 +32,7 @@ fn the_signs_of_items_may_be_drawn() {
 
 #[test]
 fn terms_stand_further_apart_than_the_rows_of_a_table() {
-    let rows = |leading: u32| {
+    let rows = |leading: u32, x: u32| {
         let mut content = String::new();
         let words = [
             ("low", "of the moon"),
@@ -42,21 +42,26 @@ fn terms_stand_further_apart_than_the_rows_of_a_table() {
         for (row, (term, text)) in (0..).zip(words) {
             let y = 700 - leading * row;
             content += &line("F1", 10, 72, y, term);
-            content += &line("F1", 10, 130, y, text);
+            content += &line("F1", 10, x, y, text);
         }
-        content += &line("F1", 10, 130, 688 - 2 * leading, "that are at right angles");
+        content += &line("F1", 10, x, 688 - 2 * leading, "that are at right angles");
         content
     };
-    assert_eq!(
-        shown(&rows(20)),
-        "<dl><dt>low</dt><dd>of the moon</dd><dt>high</dt><dd>of the sun</dd><dt>neap</dt>\
-         <dd>of both that are at right angles</dd></dl>"
-    );
-    assert_eq!(
-        shown(&rows(12)),
-        "<table><tr><td>low</td><td>of the moon</td></tr><tr><td>high</td><td>of the sun</td></tr>\
-         <tr><td>neap</td><td>of both that are at right angles</td></tr></table>"
-    );
+    let terms = "<dl><dt>low</dt><dd>of the moon</dd><dt>high</dt><dd>of the sun</dd>\
+                 <dt>neap</dt><dd>of both that are at right angles</dd></dl>";
+    let table = "<table><tr><td>low</td><td>of the moon</td></tr><tr><td>high</td>\
+                 <td>of the sun</td></tr><tr><td>neap</td>\
+                 <td>of both that are at right angles</td></tr></table>";
+    for (leading, x, expected) in [
+        (20, 130, terms),
+        (16, 130, terms),
+        (12, 130, table),
+        // The texts of a list are near its terms, unless blank lines are between them.
+        (16, 150, table),
+        (20, 150, terms),
+    ] {
+        assert_eq!(shown(&rows(leading, x)), expected, "{leading} {x}");
+    }
 }
 
 #[test]
