@@ -52,7 +52,8 @@ struct Found {
     producer: String,
 }
 
-/// What all programs found in a document, in their order: `None` of those that do not read its type.
+/// What all programs found in a document, in their order: `None` of those that do not read its
+/// type.
 type Findings = Vec<Option<Found>>;
 
 /// Has every program read every document. The first row is ours.
