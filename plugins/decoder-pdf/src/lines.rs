@@ -17,6 +17,8 @@ const ALIGNED_MIN: usize = 3;
 const SPACE_GAP: f32 = 0.15;
 /// The widest gap between letters of a word that are set apart, likewise.
 const LETTER_GAP_MAX: f32 = 0.25;
+/// How a comment in code begins.
+const COMMENTS: [&str; 3] = ["#", "//", "/*"];
 /// How small a raised piece is, and how far above the line, in sizes of the line.
 const RAISED_SIZE: f32 = 0.8;
 const RAISED_BY: f32 = 0.15;
@@ -128,6 +130,23 @@ impl Line {
     pub(crate) fn is_all(&self, is: impl Fn(Style) -> bool) -> bool {
         let mut runs = self.pieces.iter().flat_map(|piece| &piece.runs);
         runs.all(|run| is(run.style) || run.text.trim().is_empty())
+    }
+
+    /// Whether it is in a font of one width, but for a comment at its end.
+    pub(crate) fn is_code(&self) -> bool {
+        let mut code = String::new();
+        for run in self.pieces.iter().flat_map(|piece| &piece.runs) {
+            if run.style.is_mono || run.text.trim().is_empty() {
+                code.push_str(&run.text);
+                code.push(' ');
+                continue;
+            }
+            let last = code.split_whitespace().last();
+            let is_comment =
+                |sign: &&str| last == Some(*sign) || run.text.trim_start().starts_with(*sign);
+            return last.is_some() && COMMENTS.iter().any(is_comment);
+        }
+        true
     }
 
     pub(crate) fn table(&self) -> Option<usize> {

@@ -245,3 +245,21 @@ fn a_cell_that_nearly_fills_its_column_is_one() {
         "{shown}"
     );
 }
+
+#[test]
+fn comments_beside_code_are_a_part_of_it() {
+    let mut content = String::new();
+    for (row, (code, comment)) in (0..).zip([
+        ("tide --low", "# of the moon"),
+        ("tide --high", "# of the sun"),
+        ("tide --neap", "# of both"),
+    ]) {
+        content += &line("F3", 10, 72, 700 - 12 * row, code);
+        content += &line("F1", 10, 198, 700 - 12 * row, comment);
+    }
+    assert_eq!(
+        shown(&content),
+        "<pre><code>tide --low           # of the moon\ntide --high          # of the sun\n\
+         tide --neap          # of both</code></pre>"
+    );
+}
