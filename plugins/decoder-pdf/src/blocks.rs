@@ -332,7 +332,7 @@ fn ends_sentence(line: &Line) -> bool {
 }
 
 fn is_code(line: &Line) -> bool {
-    line.table().is_none() && line.is_all(|style| style.is_mono)
+    line.table().is_none() && line.is_code()
 }
 
 /// How far the lines are from the left.

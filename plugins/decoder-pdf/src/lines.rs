@@ -13,12 +13,12 @@ const PIECE_GAP: f32 = 1.2;
 /// Likewise, where this many other pieces start.
 const ALIGNED_GAP: f32 = 0.75;
 const ALIGNED_MIN: usize = 3;
-/// Likewise, where code ends or begins as well: a key that nearly fills its column.
-const ALIGNED_CODE_GAP: f32 = 0.5;
 /// A gap between glyphs that is a space, in sizes of the font, if the letters of a word touch.
 const SPACE_GAP: f32 = 0.15;
 /// The widest gap between letters of a word that are set apart, likewise.
 const LETTER_GAP_MAX: f32 = 0.25;
+/// How a comment in code begins.
+const COMMENTS: [&str; 3] = ["#", "//", "/*"];
 /// How small a raised piece is, and how far above the line, in sizes of the line.
 const RAISED_SIZE: f32 = 0.8;
 const RAISED_BY: f32 = 0.15;
@@ -132,6 +132,23 @@ impl Line {
         runs.all(|run| is(run.style) || run.text.trim().is_empty())
     }
 
+    /// Whether it is in a font of one width, but for a comment at its end.
+    pub(crate) fn is_code(&self) -> bool {
+        let mut code = String::new();
+        for run in self.pieces.iter().flat_map(|piece| &piece.runs) {
+            if run.style.is_mono || run.text.trim().is_empty() {
+                code.push_str(&run.text);
+                code.push(' ');
+                continue;
+            }
+            let last = code.split_whitespace().last();
+            let is_comment =
+                |sign: &&str| last == Some(*sign) || run.text.trim_start().starts_with(*sign);
+            return last.is_some() && COMMENTS.iter().any(is_comment);
+        }
+        true
+    }
+
     pub(crate) fn table(&self) -> Option<usize> {
         self.pieces.iter().find_map(|piece| piece.table)
     }
@@ -216,14 +233,10 @@ fn divide<'p>(page: &'p Page, direction: u8, starts: &HashMap<i32, usize>) -> Ve
                 } else {
                     glyph.u0 - u1
                 };
-                let aligned_gap = match last.style.is_mono == glyph.style.is_mono {
-                    true => ALIGNED_GAP,
-                    false => ALIGNED_CODE_GAP,
-                };
                 (last.v - glyph.v).abs() < 0.12 * size
                     && last.size.min(glyph.size) > 0.55 * size
                     && (-0.6 * size..PIECE_GAP * size).contains(&gap)
-                    && !(gap > aligned_gap * size && is_start(glyph.u0))
+                    && !(gap > ALIGNED_GAP * size && is_start(glyph.u0))
                     && !(gap > SPACE_GAP * size && is_divided(u1, glyph.u0, glyph.v - 0.3 * size))
             });
         if !is_more {

@@ -442,13 +442,17 @@ fn indent(lines: &[Line], border: f32) -> f32 {
     }
 }
 
-/// Whether these are lines of code: in a font of one width, with all that stands apart at a
-/// multiple of it.
+/// Whether these are lines of code: with comments, or with all that stands apart at a multiple of
+/// the width of a character.
 fn is_listing(lines: &[Line]) -> bool {
+    if !lines.iter().all(Line::is_code) {
+        return false;
+    }
+    if !lines.iter().all(|line| line.is_all(|style| style.is_mono)) {
+        return true;
+    }
     let pieces = || lines.iter().flat_map(|line| &line.pieces);
-    let longest = pieces().max_by_key(|piece| piece.n_characters());
-    let Some(longest) = longest.filter(|_| lines.iter().all(|it| it.is_all(|it| it.is_mono)))
-    else {
+    let Some(longest) = pieces().max_by_key(|piece| piece.n_characters()) else {
         return false;
     };
     let width = longest.area.width() / longest.n_characters().max(1) as f32;

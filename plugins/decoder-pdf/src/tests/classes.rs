@@ -229,21 +229,37 @@ fn the_columns_of_an_index_are_read_one_after_the_other() {
 
 #[test]
 fn a_cell_that_nearly_fills_its_column_is_one() {
-    for x in [148, 144] {
-        let mut content = String::new();
-        for (row, (key, text)) in (0..).zip([
-            ("low", "the moon"),
-            ("high", "the sun"),
-            ("spring tide", "both"),
-            ("neap", "neither"),
-        ]) {
-            content += &line("F3", 10, 72, 700 - 12 * row, key);
-            content += &line("F1", 10, x, 700 - 12 * row, text);
-        }
-        let shown = shown(&content);
-        assert!(
-            shown.contains("<td><code>spring tide</code></td><td>both</td>"),
-            "{shown}"
-        );
+    let mut content = String::new();
+    for (row, (key, text)) in (0..).zip([
+        ("low", "the moon"),
+        ("high", "the sun"),
+        ("spring tide", "both"),
+        ("neap", "neither"),
+    ]) {
+        content += &line("F3", 10, 72, 700 - 12 * row, key);
+        content += &line("F1", 10, 148, 700 - 12 * row, text);
     }
+    let shown = shown(&content);
+    assert!(
+        shown.contains("<td><code>spring tide</code></td><td>both</td>"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn comments_beside_code_are_a_part_of_it() {
+    let mut content = String::new();
+    for (row, (code, comment)) in (0..).zip([
+        ("tide --low", "# of the moon"),
+        ("tide --high", "# of the sun"),
+        ("tide --neap", "# of both"),
+    ]) {
+        content += &line("F3", 10, 72, 700 - 12 * row, code);
+        content += &line("F1", 10, 198, 700 - 12 * row, comment);
+    }
+    assert_eq!(
+        shown(&content),
+        "<pre><code>tide --low           # of the moon\ntide --high          # of the sun\n\
+         tide --neap          # of both</code></pre>"
+    );
 }
