@@ -237,7 +237,20 @@ mod tests {
         assert!(compose.contains(&format!("- trawl:{DATA}\n")));
         let kubernetes = example("kubernetes.yaml");
         assert!(kubernetes.contains(&format!("/trawl:{VERSION}\n")));
+        let nodes = example("compose-nodes.yaml");
+        assert!(nodes.contains(&format!("image: trawl:{VERSION}\n")));
+        for node in 1..=3 {
+            assert!(
+                nodes.contains(&format!("- trawl-{node}:{DATA}\n")),
+                "{node}"
+            );
+            assert!(nodes.contains(&format!("TRAWL_ADDRESS: trawl-{node}:8700\n")));
+        }
+        let nodes = example("kubernetes-nodes.yaml");
+        assert!(nodes.contains(&format!("/trawl:{VERSION}\n")));
+        assert!(nodes.contains(&format!("mountPath: {DATA}\n")));
         for user in ["runAsUser", "runAsGroup", "fsGroup"] {
+            assert!(nodes.contains(&format!("{user}: {USER}\n")), "{user}");
             assert!(kubernetes.contains(&format!("{user}: {USER}\n")), "{user}");
         }
         assert!(kubernetes.contains(&format!("mountPath: {DATA}\n")));

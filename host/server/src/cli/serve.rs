@@ -55,6 +55,10 @@ pub(super) struct ServeArgs {
     /// `file:///folder` (default: files in the data directory).
     #[arg(long, env = "TRAWL_OBJECTS", value_name = "URL")]
     objects: Option<String>,
+    /// Where other servers of the database reach this one: `10.0.0.5:8700` or `name:8700` (default:
+    /// the address that it listens on, unless that stands for all of the machine).
+    #[arg(long, env = "TRAWL_ADDRESS", value_name = "ADDR")]
+    address: Option<String>,
     /// Wait while another server uses the PostgreSQL database, send requests to it, extract pages
     /// for it, and take over when it has ended.
     #[arg(long, env = "TRAWL_STANDBY")]
@@ -82,6 +86,9 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     }
     if args.objects.is_some() {
         config.store.objects = args.objects;
+    }
+    if args.address.is_some() {
+        config.store.address = args.address;
     }
     config.store.standby |= args.standby;
     descriptors::raise();
