@@ -2,7 +2,7 @@
 
 use crate::contents;
 use crate::furniture::PageLines;
-use crate::lines::{Line, Piece, Run, append, joined, order};
+use crate::lines::{Line, Piece, Run, append, is_without_spaces, joined, order};
 use crate::looks::{Looks, Space};
 use crate::notes;
 use crate::tables::{self, Aligned, Table};
@@ -380,7 +380,10 @@ fn marker(line: &Line, left: f32, before: &[Block]) -> Option<(Option<String>, u
     let first = text.chars().next()?;
     let rest = &text[first.len_utf8()..];
     let has_space = rest.starts_with(' ');
-    if BULLETS.contains(first) || DASHES.contains(first) && has_space {
+    // No space is read before scripts without spaces.
+    let is_before_text = has_space || first == '–' && rest.starts_with(is_without_spaces);
+    let is_dash = DASHES.contains(first) && is_before_text && !has_dashes_in_a_row(&text, first);
+    if BULLETS.contains(first) || is_dash {
         return (!rest.trim().is_empty()).then(|| (None, 1 + usize::from(has_space)));
     }
     let (word, rest) = text.split_once(' ')?;
@@ -401,6 +404,15 @@ fn marker(line: &Line, left: f32, before: &[Block]) -> Option<(Option<String>, u
         || number == "1"
         || counts_on(number, line.area.x0, before);
     ((is_number || is_letter) && is_in_list).then(|| (Some(number.to_owned()), n_characters + 1))
+}
+
+/// Whether a dash stands for what is not there, as in the cells of a table: two follow each other.
+fn has_dashes_in_a_row(text: &str, dash: char) -> bool {
+    let is_dash = |word: &str| word.strip_prefix(dash) == Some("");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words
+        .windows(2)
+        .any(|pair| is_dash(pair[0]) && is_dash(pair[1]))
 }
 
 /// Whether a number follows that of the last item, which stands as far from the left.

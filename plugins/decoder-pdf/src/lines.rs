@@ -372,7 +372,7 @@ pub(crate) fn is_mostly_right_to_left<'a>(texts: impl Iterator<Item = &'a str>) 
 }
 
 /// Whether words of this character's script have no spaces between them.
-fn is_without_spaces(character: char) -> bool {
+pub(crate) fn is_without_spaces(character: char) -> bool {
     matches!(character, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{3FFFF}' | '\u{E00}'..='\u{EFF}')
 }
 

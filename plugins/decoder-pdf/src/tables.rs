@@ -345,6 +345,12 @@ fn columns(lines: &[Line]) -> Option<(Vec<f32>, usize)> {
     {
         n_lines -= 1;
     }
+    // What has been cut off may stand left of all that remains.
+    let divides = |border: &f32| {
+        let mut pieces = lines[..n_lines].iter().flat_map(|line| &line.pieces);
+        pieces.any(|piece| piece.area.x1 < *border)
+    };
+    let borders: Vec<f32> = borders.into_iter().filter(divides).collect();
     let is_table = n_full >= ROWS_MIN && n_full * 2 > n_lines && !borders.is_empty();
     is_table.then_some((borders, n_lines))
 }

@@ -29,6 +29,7 @@ pub(super) struct State {
     scale: f32,
     pub(super) leading: f32,
     rise: f32,
+    line_width: f32,
 }
 
 /// A marked part of the content.
@@ -73,6 +74,7 @@ impl Run {
                 scale: 1.0,
                 leading: 0.0,
                 rise: 0.0,
+                line_width: 1.0,
             },
             saved: Vec::new(),
             text_matrix: Matrix::IDENTITY,
@@ -127,6 +129,7 @@ impl Run {
     /// Operators of paths.
     fn draw(&mut self, operator: &[u8], number: &dyn Fn(usize) -> f32) {
         match operator {
+            b"w" => self.state.line_width = number(0),
             b"m" => {
                 self.curve_to(self.state.matrix.apply(number(0), number(1)));
                 self.start = self.at;
@@ -146,8 +149,12 @@ impl Run {
                 self.take_shape(operator != b"s");
                 self.stroke();
             }
-            b"S" | b"B" | b"B*" => {
-                self.take_shape(operator != b"S");
+            b"S" => {
+                self.take_dash();
+                self.stroke();
+            }
+            b"B" | b"B*" => {
+                self.take_shape(true);
                 self.stroke();
             }
             b"f" | b"F" | b"f*" => {
@@ -194,6 +201,25 @@ impl Run {
         let point = Area::of(to.0, to.1, to.0, to.1);
         self.bounds = Some(self.bounds.map_or(point, |bounds| around(bounds, point)));
         self.at = to;
+    }
+
+    /// Keeps the path if it is one line that is about as long as it is wide: some programs draw
+    /// boxes so.
+    fn take_dash(&mut self) {
+        self.bounds = None;
+        let &[line] = self.path.as_slice() else {
+            return;
+        };
+        let [a, b, ..] = self.state.matrix.0;
+        let reach = self.state.line_width * a.hypot(b) / 2.0;
+        let mut area = Area::of(line.x0, line.y0, line.x1, line.y1);
+        if area.width() > area.height() {
+            (area.y0, area.y1) = (area.y0 - reach, area.y1 + reach);
+        } else {
+            (area.x0, area.x1) = (area.x0 - reach, area.x1 + reach);
+        }
+        self.bounds = Some(area);
+        self.take_shape(true);
     }
 
     /// Keeps the path if it is as small as the sign of an item.

@@ -18,6 +18,9 @@ fn the_signs_of_items_may_be_drawn() {
         line("F1", 10, 98, 668, "water"),
         sign(651),
         line("F1", 10, 98, 648, "salt"),
+        // A line that is as long as it is wide is a box.
+        "q 3 w 82 635.5 m 82 638.5 l S Q\n".to_owned(),
+        line("F1", 10, 98, 634, "a lamp"),
         // A sign within a line is a part of a drawing.
         line("F1", 10, 72, 620, "low"),
         sign(623),
@@ -25,9 +28,53 @@ fn the_signs_of_items_may_be_drawn() {
     ]
     .concat();
     let shown = shown(&content);
-    let list = "<ul><li>bread, as much as you can carry, and water</li><li>salt</li></ul>";
+    let list = "<ul><li>bread, as much as you can carry, and water</li><li>salt</li>\
+                <li>a lamp</li></ul>";
     assert!(shown.contains(list), "{shown}");
     assert!(!shown.contains('•'), "{shown}");
+}
+
+#[test]
+fn signs_far_from_their_items_are_no_column_beside_what_stands_left_of_them() {
+    let mut content = String::new();
+    for (row, item) in (0..).zip(["bread, as much as you can carry", "water", "salt"]) {
+        content += &line("F1", 10, 150, 700 - 16 * row, "\\225");
+        content += &line("F1", 10, 180, 700 - 16 * row, item);
+    }
+    content += &line("F1", 10, 72, 640, "Leave here");
+    assert_eq!(
+        shown(&content),
+        "<ul><li>bread, as much as you can carry</li><li>water</li><li>salt</li></ul>\
+         <p>Leave here</p>"
+    );
+}
+
+#[test]
+fn a_dash_before_a_script_without_spaces_is_a_sign() {
+    let more = "/Resources<</Font<</F1 3 0 R/F4<</Type/Font/Subtype/Type0\
+        /BaseFont/Ryumin-Light-H/Encoding/Identity-H/DescendantFonts[<</Type/Font\
+        /Subtype/CIDFontType0/BaseFont/Ryumin-Light/DW 1000/CIDSystemInfo<</Registry(Adobe)\
+        /Ordering(Japan1)/Supplement 2>>>>]>>>>>>";
+    let item = |y: u32| {
+        let sign = line("F1", 10, 80, y, "\\226");
+        format!("{sign}BT /F4 10 Tf 90 {y} Td <0465034B> Tj ET\n")
+    };
+    let file = pdf(&[(item(700) + &item(688)).as_bytes()], more);
+    let decoded = decode(&file);
+    let list = "<ul><li>亜あ</li><li>亜あ</li></ul>";
+    assert!(body(&decoded).contains(list), "{}", body(&decoded));
+}
+
+#[test]
+fn dashes_in_a_row_are_no_signs() {
+    let content = [
+        line("F1", 10, 72, 700, "- low - at night"),
+        line("F1", 10, 72, 688, "- high"),
+        line("F1", 10, 72, 640, "- M2 - - M5"),
+    ]
+    .concat();
+    let list = "<ul><li>low - at night</li><li>high</li></ul><p>- M2 - - M5</p>";
+    assert_eq!(shown(&content), list);
 }
 
 #[test]
