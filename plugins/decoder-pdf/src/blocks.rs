@@ -58,8 +58,28 @@ impl Places {
     }
 }
 
-/// The blocks of a page, in reading order.
-pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
+/// How far a numbered item is from the left, and its number.
+pub(crate) type Counted = (f32, u16);
+
+/// The last numbered item of these blocks below their last heading; if they have neither, that of
+/// an earlier page.
+pub(crate) fn counted(blocks: &[Block], earlier: Option<Counted>) -> Option<Counted> {
+    for block in blocks.iter().rev().take(ITEM_BLOCKS_MAX) {
+        match block {
+            Block::Heading(..) => return None,
+            Block::Item(places, Some(label), _) => {
+                if let Ok(number) = label.parse() {
+                    return Some((places.sign, number));
+                }
+            }
+            _ => {}
+        }
+    }
+    earlier
+}
+
+/// The blocks of a page, in reading order, after one whose last numbered item is known.
+pub(crate) fn of(page: &PageLines, looks: &Looks, earlier: Option<Counted>) -> Vec<Block> {
     let mut blocks = Vec::new();
     for column in &page.columns {
         let from = blocks.len();
@@ -67,9 +87,13 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
         match 2 * n_right > column.len() {
             true => {
                 let mirrored: Vec<Line> = column.iter().map(Line::mirrored).collect();
-                read(&mirrored, page, looks, &mut blocks);
+                let set = Column::of(&mirrored, page, looks, earlier);
+                read(&mirrored, page, &set, &mut blocks);
             }
-            false => read(column, page, looks, &mut blocks),
+            false => {
+                let set = Column::of(column, page, looks, earlier);
+                read(column, page, &set, &mut blocks);
+            }
         }
         // A sentence may go on in the next column.
         let before = blocks[..from].iter().rposition(|block| !is_note(block));
@@ -84,8 +108,7 @@ pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
     blocks
 }
 
-fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>) {
-    let column = Column::of(lines, page, looks);
+fn read(lines: &[Line], page: &PageLines, column: &Column<'_>, blocks: &mut Vec<Block>) {
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
@@ -109,11 +132,12 @@ fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>
             0 => &[],
             _ => blocks.as_slice(),
         };
-        let marker = marker(line, column.left, before);
+        let marker = marker(line, column, before);
         let end = at + column.n_joined(rest, marker.is_some());
         let part = &lines[at..end];
         let runs = joined(part);
-        let block = match (looks.level(part, column.space(lines, at, end)), marker) {
+        let level = column.looks.level(part, column.space(lines, at, end));
+        let block = match (level, marker) {
             (Some(level), marker) if marker.as_ref().is_none_or(|(label, _)| label.is_some()) => {
                 Block::Heading(level, runs)
             }
@@ -167,10 +191,12 @@ struct Column<'a> {
     /// The size of the title, on the first page; 0 on others.
     title: f32,
     looks: &'a Looks,
+    /// The last numbered item of the pages before.
+    earlier: Option<Counted>,
 }
 
 impl<'a> Column<'a> {
-    fn of(lines: &[Line], page: &PageLines, looks: &'a Looks) -> Self {
+    fn of(lines: &[Line], page: &PageLines, looks: &'a Looks, earlier: Option<Counted>) -> Self {
         let texts = lines.iter().filter(|line| line.table().is_none());
         let front = page.columns.iter().flatten().filter(|_| page.number == 1);
         let sizes = front.map(|line| line.size);
@@ -182,6 +208,7 @@ impl<'a> Column<'a> {
             height: page.height,
             title: sizes.fold(0.0, f32::max),
             looks,
+            earlier,
         }
     }
 
@@ -243,7 +270,7 @@ impl<'a> Column<'a> {
         while let Some(line) = lines.get(end) {
             let is_more = line.table().is_none()
                 && !self.breaks(&lines[end - 1], line, first, is_item)
-                && marker(line, self.left, &item).is_none()
+                && marker(line, self, &item).is_none()
                 && (line.pieces.len() < 2 || tables::aligned(&lines[end..]).is_none())
                 && self.note(line).is_none()
                 && !self.begins_code(&lines[end - 1], line, first);
@@ -375,7 +402,7 @@ fn code(lines: &[Line], leading: f32) -> String {
 }
 
 /// The number of an item, `None` for a bullet, and how many characters the marker has.
-fn marker(line: &Line, left: f32, before: &[Block]) -> Option<(Option<String>, usize)> {
+fn marker(line: &Line, column: &Column<'_>, before: &[Block]) -> Option<(Option<String>, usize)> {
     let text = line.text();
     let first = text.chars().next()?;
     let rest = &text[first.len_utf8()..];
@@ -399,10 +426,10 @@ fn marker(line: &Line, left: f32, before: &[Block]) -> Option<(Option<String>, u
     let is_number =
         !number.is_empty() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
     let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_lowercase());
-    let is_in_list = line.area.x0 > left + 0.5 * line.size
+    let is_in_list = line.area.x0 > column.left + 0.5 * line.size
         || matches!(before.last(), Some(Block::Item(..)))
         || number == "1"
-        || counts_on(number, line.area.x0, before);
+        || counts_on(number, line.area.x0, counted(before, column.earlier));
     ((is_number || is_letter) && is_in_list).then(|| (Some(number.to_owned()), n_characters + 1))
 }
 
@@ -416,16 +443,10 @@ fn has_dashes_in_a_row(text: &str, dash: char) -> bool {
 }
 
 /// Whether a number follows that of the last item, which stands as far from the left.
-fn counts_on(number: &str, x: f32, before: &[Block]) -> bool {
-    let near = before.iter().rev().take(ITEM_BLOCKS_MAX);
-    let mut near = near.take_while(|block| !matches!(block, Block::Heading(..)));
-    let last = near.find_map(|block| match block {
-        Block::Item(places, Some(label), _) => Some((places.sign, label.parse::<u16>().ok()?)),
-        _ => None,
-    });
+fn counts_on(number: &str, x: f32, last: Option<Counted>) -> bool {
     let number = number.parse::<u16>().ok();
     last.is_some_and(|(sign, last)| {
-        (sign - x).abs() < NUMBERS_APART && number == last.checked_add(1)
+        (sign - x).abs() < NUMBERS_APART && number.is_some() && number == last.checked_add(1)
     })
 }
 

@@ -202,8 +202,10 @@ fn take_tables(rules: &[Area], pieces: &mut Vec<Piece>, page: &mut PageLines) {
 /// Writes all pages. A sentence that goes on is written where it begins.
 fn write_pages(html: &mut Html, pages: &[PageLines], looks: &Looks) {
     let mut before: Option<(u32, Vec<Block>)> = None;
+    let mut counted = None;
     for page in pages {
-        let mut blocks = blocks::of(page, looks);
+        let mut blocks = blocks::of(page, looks, counted);
+        counted = blocks::counted(&blocks, counted);
         if let Some((number, mut written)) = before.take() {
             if let (Some(last), Some(next)) = (blocks::last_text(&mut written), blocks.first())
                 && blocks::continues(last, next)

@@ -386,7 +386,7 @@ fn what_is_said_again_and_again_is_no_heading_beside_an_outline() {
         let titles = ["Tides".to_owned()].into_iter();
         let titles = titles.chain((1..n_titles).map(|at| format!("Title {at}")));
         let looks = Looks::of(&pages, titles.map(|title| (title, 1)));
-        let blocks = blocks::of(&pages[0], &looks);
+        let blocks = blocks::of(&pages[0], &looks, None);
         let headings = blocks.iter();
         headings
             .filter(|block| matches!(block, Block::Heading(..)))

@@ -78,6 +78,20 @@ fn dashes_in_a_row_are_no_signs() {
 }
 
 #[test]
+fn numbers_count_on_over_pages() {
+    let first = line("F1", 10, 72, 700, "1. bread") + &line("F1", 10, 72, 688, "2. water");
+    let after = |number: u32, heading: &str| {
+        let head = line("F2", 20, 72, 740, heading);
+        let item = line("F1", 10, 72, 700, &format!("{number}. salt"));
+        let file = pdf(&[first.as_bytes(), (head + &item).as_bytes()], "");
+        body(&decode(&file)).contains("<ol start=\"3\"><li>salt</li></ol>")
+    };
+    assert!(after(3, ""));
+    assert!(!after(4, ""));
+    assert!(!after(3, "Ships"));
+}
+
+#[test]
 fn terms_stand_further_apart_than_the_rows_of_a_table() {
     let rows = |leading: u32, x: u32| {
         let mut content = String::new();
