@@ -142,7 +142,13 @@ fn read(lines: &[Line], page: &PageLines, column: &Column<'_>, blocks: &mut Vec<
                 Block::Heading(level, runs)
             }
             (_, Some((label, n_marker))) => {
-                Block::Item(Places::of(part, n_marker), label, without(runs, n_marker))
+                let text = without(runs, n_marker);
+                match label {
+                    Some(label) if column.is_endnote(&label, &text, before) => {
+                        Block::Note(label, text)
+                    }
+                    label => Block::Item(Places::of(part, n_marker), label, text),
+                }
             }
             _ => Block::Paragraph(left(part), runs),
         };
@@ -240,6 +246,21 @@ impl<'a> Column<'a> {
     /// The number or sign of the footnote that begins at a line.
     fn note(&self, line: &Line) -> Option<String> {
         notes::label(line, self.height, self.looks.body)
+    }
+
+    /// Whether an item is a note at the end of a document: raised numbers refer to it, and it is an
+    /// address or follows a note.
+    fn is_endnote(&self, label: &str, text: &[Run], before: &[Block]) -> bool {
+        let shown: String = text.iter().map(|run| run.text.as_str()).collect();
+        let is_address = !shown.trim().contains(char::is_whitespace)
+            && (shown.contains("://") || shown.contains("mailto:"));
+        let follows = match (before.last(), label.parse::<u16>()) {
+            (Some(Block::Note(last, _)), Ok(number)) => {
+                last.parse().ok().and_then(|last: u16| last.checked_add(1)) == Some(number)
+            }
+            _ => false,
+        };
+        self.looks.refers(label) && (is_address || follows)
     }
 
     /// How the part of these lines between two of them stands apart.
@@ -427,7 +448,7 @@ fn marker(line: &Line, column: &Column<'_>, before: &[Block]) -> Option<(Option<
         !number.is_empty() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
     let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_in_list = line.area.x0 > column.left + 0.5 * line.size
-        || matches!(before.last(), Some(Block::Item(..)))
+        || matches!(before.last(), Some(Block::Item(..) | Block::Note(..)))
         || number == "1"
         || counts_on(number, line.area.x0, counted(before, column.earlier));
     ((is_number || is_letter) && is_in_list).then(|| (Some(number.to_owned()), n_characters + 1))

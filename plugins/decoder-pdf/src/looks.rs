@@ -31,6 +31,8 @@ pub(crate) struct Looks {
     outline: HashMap<String, u8>,
     /// Large and bold lines that say what stands below them again and again, likewise.
     repeated: HashSet<String>,
+    /// Raised numbers within the text, which refer to notes.
+    raised: HashSet<String>,
 }
 
 impl Looks {
@@ -72,6 +74,7 @@ impl Looks {
             headings: sizes,
             outline,
             repeated: HashSet::new(),
+            raised: raised(pages),
         };
         looks.repeated = looks.repeated(pages);
         looks
@@ -100,6 +103,11 @@ impl Looks {
     /// Whether a text is a title of the outline.
     pub(crate) fn is_listed(&self, text: &str) -> bool {
         self.outline.contains_key(&letters(text))
+    }
+
+    /// Whether a raised number within the text refers to the note with this number.
+    pub(crate) fn refers(&self, label: &str) -> bool {
+        self.raised.contains(label)
     }
 
     /// The level of a heading of these lines; `None` if they are none.
@@ -152,6 +160,18 @@ pub(crate) struct Space {
     pub(crate) title: f32,
     /// Whether what is below begins further to the right, as what is said of a term.
     pub(crate) is_term: bool,
+}
+
+/// The numbers within the text that are raised.
+fn raised(pages: &[PageLines]) -> HashSet<String> {
+    let lines = pages.iter().flat_map(|page| &page.columns).flatten();
+    let pieces = lines.flat_map(|line| line.pieces.iter().skip(1));
+    let runs = pieces.flat_map(|piece| &piece.runs);
+    let numbers = runs
+        .filter(|run| run.style.is_raised)
+        .map(|run| run.text.trim());
+    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    numbers.filter(is_number).map(str::to_owned).collect()
 }
 
 /// Whether a text begins with the number of a section: `2.1`, `B.4.7`.

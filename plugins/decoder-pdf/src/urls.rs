@@ -5,6 +5,8 @@ use crate::lines::Run;
 
 /// How addresses begin.
 const SCHEMES: [&str; 3] = ["https://", "http://", "ftp://"];
+/// What may stand before an address of e-mail.
+const MAIL: &str = "mailto:";
 /// Characters that end a sentence rather than the address before them.
 const ENDS: [char; 9] = ['.', ',', ';', ':', '!', '?', '\'', '"', '…'];
 
@@ -15,7 +17,7 @@ pub(crate) fn linked(runs: &[Run]) -> Vec<Run> {
         let mut rest = run.text.as_str();
         while let Some((before, url)) = first(rest).filter(|_| run.link.is_none()) {
             let after = &rest[before + url.len()..];
-            let target = match url.contains("://") {
+            let target = match url.contains("://") || url.starts_with(MAIL) {
                 true => url.replace('˜', "~"),
                 false => format!("mailto:{url}"),
             };
@@ -56,14 +58,18 @@ fn next_mail(text: &str) -> Option<(usize, &str)> {
         let host = &after[..after.find(|c: char| !is_host(c)).unwrap_or(after.len())];
         let host = host.trim_end_matches(['.', '-']);
         let (_, top) = host.rsplit_once('.')?;
+        let n_scheme = match before[..from].ends_with(MAIL) {
+            true => MAIL.len(),
+            false => 0,
+        };
         let is_address = from < at
             && text[from..].starts_with(|c: char| c.is_ascii_alphanumeric())
             && host.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && !before[..from].ends_with(['/', ':', '='])
+            && !before[..from - n_scheme].ends_with(['/', ':', '='])
             && !after[host.len()..].starts_with([':', '@', '/'])
             && top.len() > 1
             && top.bytes().all(|byte| byte.is_ascii_alphabetic());
-        is_address.then(|| (from, &text[from..at + 1 + host.len()]))
+        is_address.then(|| (from - n_scheme, &text[from - n_scheme..at + 1 + host.len()]))
     })
 }
 
@@ -118,6 +124,7 @@ mod tests {
             ("no address", &[]),
             ("http://a.example/˜ann/", &["http://a.example/~ann/"]),
             ("Ann <ann.b@a.example>.", &["mailto:ann.b@a.example"]),
+            ("1. mailto:ann@a.example", &["mailto:ann@a.example"]),
             (
                 "https://a.example/@b or ann@a.example:22",
                 &["https://a.example/@b"],

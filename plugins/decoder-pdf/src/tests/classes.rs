@@ -92,6 +92,31 @@ fn numbers_count_on_over_pages() {
 }
 
 #[test]
+fn notes_at_the_end_of_a_document_are_no_list() {
+    let page = |numbers: [&str; 2]| {
+        [
+            line("F1", 10, 72, 700, "High tide"),
+            line("F1", 6, 112, 704, numbers[0]),
+            line("F1", 10, 120, 700, "comes twice a day, as low tide does."),
+            line("F1", 6, 292, 704, numbers[1]),
+            line("F1", 10, 80, 600, "1. https://a.example/tides"),
+            line("F1", 10, 80, 588, "2. Or ask a sailor."),
+        ]
+        .concat()
+    };
+    let notes = shown(&page(["1", "2"]));
+    assert!(notes.contains("</p></section>"), "{notes}");
+    assert!(
+        notes.contains("<p id=\"note-1-1\"><sup>1</sup> <a href="),
+        "{notes}"
+    );
+    assert!(!notes.contains("<li>"), "{notes}");
+    // Nothing refers to it.
+    let list = shown(&page(["7", "8"]));
+    assert_eq!(list.matches("<li>").count(), 2, "{list}");
+}
+
+#[test]
 fn terms_stand_further_apart_than_the_rows_of_a_table() {
     let rows = |leading: u32, x: u32| {
         let mut content = String::new();
