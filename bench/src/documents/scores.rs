@@ -25,7 +25,7 @@ pub(super) fn of(truth: &Structure, found: &Structure) -> Scores {
         Some(of_text(&truth.text, &found.text)),
         some(&truth.headings, &found.headings),
         some(&truth.cells, &found.cells),
-        some(&truth.links, &found.links),
+        (!truth.links.is_empty()).then(|| of_links(truth, &found.links)),
         some(&truth.items, &found.items),
     ]
 }
@@ -40,6 +40,31 @@ fn of_text(truth: &str, found: &str) -> f64 {
     let truth: Vec<&[String]> = truth.windows(length).collect();
     let found: Vec<&[String]> = found.windows(length).collect();
     f1(&truth, &found)
+}
+
+/// F1 of links. One to an address that the text shows without a link counts for nothing: whoever
+/// links it has read it.
+fn of_links(truth: &Structure, found: &[String]) -> f64 {
+    let mut bags: [HashMap<&String, usize>; 2] = [HashMap::new(), HashMap::new()];
+    for (bag, targets) in bags.iter_mut().zip([&truth.links, &truth.shown]) {
+        for target in targets {
+            *bag.entry(target).or_default() += 1;
+        }
+    }
+    let [links, shown] = &mut bags;
+    let take = |bag: &mut HashMap<&String, usize>, target: &String| {
+        let count = bag.get_mut(target).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    };
+    let (mut n_common, mut n_found) = (0_usize, 0_usize);
+    for target in found {
+        if take(links, target) {
+            (n_common, n_found) = (n_common + 1, n_found + 1);
+        } else if !take(shown, target) {
+            n_found += 1;
+        }
+    }
+    2.0 * n_common as f64 / (truth.links.len() + n_found).max(1) as f64
 }
 
 /// F1 of two bags.
@@ -123,6 +148,21 @@ mod tests {
         assert_eq!((turned[0], turned[1]), (Some(0.0), Some(0.0)));
         let none = of(&truth, &structure("", &[]));
         assert_eq!(none[0], Some(0.0));
+    }
+
+    #[test]
+    fn links_to_addresses_that_are_shown_alone_count_for_nothing() {
+        let links = |links: &[&str]| Structure {
+            links: links.iter().map(|link| (*link).to_owned()).collect(),
+            ..Structure::default()
+        };
+        let mut truth = links(&["a", "b"]);
+        truth.shown = vec!["c".to_owned()];
+        let score = |found: &[&str]| of(&truth, &links(found))[3];
+        assert_eq!(score(&["a", "b"]), Some(1.0));
+        assert_eq!(score(&["a", "b", "c"]), Some(1.0));
+        assert_eq!(score(&["a", "b", "c", "c"]), Some(0.8));
+        assert_eq!(score(&["c"]), Some(0.0));
     }
 
     #[test]

@@ -19,6 +19,11 @@ const CONTENTS: &str = ".toc, .toctree-wrapper > ul, .contents, .shortcontents, 
 /// questions: no tables of the document.
 const LAYOUT: &str = ".note > table, .tip > table, .important > table, .warning > table, \
     .caution > table, table.variablelist, table[summary='Q and A Div']";
+/// Links of Texinfo to other manuals, which print names without an address.
+const OTHER_MANUALS: &str = "a[data-manual]";
+/// Items of a list from which on it is a table of contents, if they are nothing but links within
+/// the site.
+const CONTENTS_ITEMS: usize = 8;
 /// What a page has that only leads to another: Texinfo makes one of each anchor.
 const REDIRECTION: &str = "meta[http-equiv=refresh i]";
 /// Elements whose text is apart from what is beside them.
@@ -73,6 +78,8 @@ pub(super) struct Structure {
     pub(super) cells: Vec<String>,
     /// Targets of links to the web.
     pub(super) links: Vec<String>,
+    /// Addresses that the text shows without a link, in the same form. Many programs link them.
+    pub(super) shown: Vec<String>,
     /// The first words of the items of lists.
     pub(super) items: Vec<String>,
 }
@@ -84,6 +91,8 @@ pub(super) struct Reader {
     /// Tables of no document; what programs make of one has none.
     layout: Option<Selector>,
     redirection: Selector,
+    /// Links that no print has, likewise.
+    unprinted: Option<Selector>,
 }
 
 impl Reader {
@@ -94,6 +103,7 @@ impl Reader {
             contents: selector(CONTENTS)?,
             layout: Some(selector(LAYOUT)?),
             redirection: selector(REDIRECTION)?,
+            unprinted: Some(selector(OTHER_MANUALS)?),
         })
     }
 
@@ -112,6 +122,7 @@ impl Reader {
             contents: selector(CONTENTS)?,
             layout: None,
             redirection: selector(REDIRECTION)?,
+            unprinted: None,
         })
     }
 
@@ -127,8 +138,12 @@ impl Reader {
             n_contents: 0,
             tables: Vec::new(),
             items: Vec::new(),
+            n_links: 0,
+            unlinked: String::new(),
         };
         walk.element(page.root_element());
+        let unlinked = walk.unlinked;
+        structure.shown.extend(words::addresses(&unlinked));
         structure.text.push(' ');
     }
 
@@ -195,6 +210,9 @@ struct Walk<'a> {
     /// Where the own text of the items that are open begins, and where it ends, if a list within
     /// has begun.
     items: Vec<(usize, Option<usize>)>,
+    /// Links that are open, and the text outside them.
+    n_links: usize,
+    unlinked: String,
 }
 
 impl Walk<'_> {
@@ -202,18 +220,24 @@ impl Walk<'_> {
         if self.reader.skipped.matches(&element) {
             return;
         }
-        let is_contents = self.reader.contents.matches(&element);
+        let is_contents = self.reader.contents.matches(&element)
+            || self.reader.layout.is_some() && is_only_links(element);
         self.n_contents += usize::from(is_contents);
         let name = element.value().name();
         let is_block = BLOCKS.contains(&name);
+        let is_link = name == "a" && element.attr("href").is_some();
+        self.n_links += usize::from(is_link);
         if is_block {
             self.structure.text.push(' ');
+        }
+        if is_block || is_link {
+            self.unlinked.push(' ');
         }
         let from = self.structure.text.len();
         self.open(name, from);
         for child in element.children() {
             match (child.value().as_text(), ElementRef::wrap(child)) {
-                (Some(text), _) => self.structure.text.push_str(text),
+                (Some(text), _) => self.text(text),
                 (None, Some(inner)) => self.element(inner),
                 (None, None) => {}
             }
@@ -222,7 +246,15 @@ impl Walk<'_> {
         if is_block {
             self.structure.text.push(' ');
         }
+        self.n_links -= usize::from(is_link);
         self.n_contents -= usize::from(is_contents);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.structure.text.push_str(text);
+        if self.n_links == 0 {
+            self.unlinked.push_str(text);
+        }
     }
 
     fn open(&mut self, name: &str, from: usize) {
@@ -281,12 +313,34 @@ impl Walk<'_> {
                 }
             }
             "a" if counts => {
-                let target = element.attr("href").and_then(words::target);
+                let unprinted = self.reader.unprinted.as_ref();
+                let is_printed = unprinted.is_none_or(|links| !links.matches(element));
+                let target = element.attr("href").filter(|_| is_printed);
+                let target = target.and_then(words::target);
                 self.structure.links.extend(target);
             }
             _ => {}
         }
     }
+}
+
+/// Whether an element is a list of nothing but links within the site: a table of contents.
+fn is_only_links(list: ElementRef<'_>) -> bool {
+    if !matches!(list.value().name(), "ul" | "ol") {
+        return false;
+    }
+    let elements = || list.descendants().filter_map(ElementRef::wrap);
+    let n_items = elements().filter(|inner| inner.value().name() == "li");
+    let is_within = |inner: ElementRef<'_>| {
+        let target = inner.attr("href").filter(|_| inner.value().name() == "a");
+        target.is_some_and(|target| words::target(target).is_none())
+    };
+    let mut texts = list.descendants().filter(|node| {
+        let text = node.value().as_text();
+        text.is_some_and(|text| text.contains(|c: char| !c.is_whitespace()))
+    });
+    n_items.count() >= CONTENTS_ITEMS
+        && texts.all(|text| text.ancestors().filter_map(ElementRef::wrap).any(is_within))
 }
 
 fn selector(text: &str) -> anyhow::Result<Selector> {
@@ -350,6 +404,28 @@ mod tests {
         assert!(page.text.contains("water"), "{}", page.text);
         let page = read("<meta http-equiv=Refresh content='0; url=a.html'><p>It is at a.");
         assert_eq!(page.text, "");
+    }
+
+    #[test]
+    fn a_long_list_of_links_within_the_site_is_its_contents() {
+        let list = |item: &str, count: usize| read(&format!("<ul>{}</ul>", item.repeat(count)));
+        assert_eq!(list("<li><a href=a.html>1 <b>A</b></a>", 8).items.len(), 0);
+        assert_eq!(list("<li><a href=a.html>A</a>", 7).items.len(), 7);
+        assert_eq!(list("<li><a href=a.html>A</a> of b", 8).items.len(), 8);
+        assert_eq!(
+            list("<li><a href=https://a.example>A</a>", 8).items.len(),
+            8
+        );
+    }
+
+    #[test]
+    fn addresses_without_a_link_are_known_and_other_manuals_are_in_no_print() {
+        let page = read(
+            "<p>At https://a.example/b/, <b>ann@a.example</b>.<a href='https://c.example'>c@c.example\
+             </a><a data-manual=R href='https://d.example/R.html'>Tides</a>",
+        );
+        assert_eq!(page.shown, ["a.example/b", "ann@a.example"]);
+        assert_eq!(page.links, ["c.example"]);
     }
 
     #[test]

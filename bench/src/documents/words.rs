@@ -78,6 +78,24 @@ pub(super) fn target(url: &str) -> Option<String> {
     Some(rest.to_lowercase())
 }
 
+/// The addresses of the web and of e-mail that a text shows, as [`target`] makes them.
+pub(super) fn addresses(text: &str) -> Vec<String> {
+    let is_between = |c: char| c.is_whitespace() || "<>()[]{}\"“”‘’«»|".contains(c);
+    let words = text.split(is_between).map(|word| {
+        let ends = |c: char| ".,;:!?'`…".contains(c);
+        word.trim_matches(ends)
+    });
+    let address = |word: &str| {
+        let schemes = ["https://", "http://", "ftp://", "mailto:"];
+        if let Some(from) = schemes.iter().filter_map(|scheme| word.find(scheme)).min() {
+            return target(word.get(from..)?);
+        }
+        let (name, host) = word.split_once('@')?;
+        (!name.is_empty() && host.contains('.')).then(|| word.to_lowercase())
+    };
+    words.filter_map(address).collect()
+}
+
 /// A character as its plain ones: ligatures as letters, characters of full width as those of ASCII.
 fn plain(character: char) -> impl Iterator<Item = char> {
     let letters: &[char] = match character {
@@ -109,7 +127,7 @@ fn is_ideograph(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{first, heading, key, target};
+    use super::{addresses, first, heading, key, target};
 
     #[test]
     fn words_are_without_case_marks_and_ligatures() {
@@ -150,5 +168,15 @@ mod tests {
             Some("ann@a.example")
         );
         assert_eq!(target("ch01.html#x"), None);
+    }
+
+    #[test]
+    fn addresses_end_before_marks() {
+        assert_eq!(
+            addresses(
+                "(see http://A.example/b.), <ann@a.example>; “https://www.c.example/” a@b @c"
+            ),
+            ["a.example/b", "ann@a.example", "c.example"]
+        );
     }
 }
