@@ -35,7 +35,9 @@ pub struct Proxy {
 struct Shared {
     target: Mutex<SocketAddr>,
     weather: Mutex<Weather>,
-    open: Mutex<Vec<TcpStream>>,
+    /// Connections with their numbers.
+    open: Mutex<Vec<(u64, TcpStream)>>,
+    n_connections: AtomicU64,
     round_trips: AtomicU64,
 }
 
@@ -60,6 +62,7 @@ impl Proxy {
             target: Mutex::new(target),
             weather: Mutex::default(),
             open: Mutex::default(),
+            n_connections: AtomicU64::new(0),
             round_trips: AtomicU64::new(0),
         });
         let accepting = Arc::clone(&shared);
@@ -106,9 +109,10 @@ impl Shared {
         }
         let target = *lock(&self.target);
         let server = TcpStream::connect(target)?;
+        let number = self.n_connections.fetch_add(1, Ordering::Relaxed);
         for stream in [&client, &server] {
             stream.set_nodelay(true)?;
-            lock(&self.open).push(stream.try_clone()?);
+            lock(&self.open).push((number, stream.try_clone()?));
         }
         let ways = [
             (client.try_clone()?, server.try_clone()?, Way::There),
@@ -122,6 +126,7 @@ impl Shared {
                 // Whichever end breaks, both do.
                 let _ended = shared.carry(&from, &to, count);
                 let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                lock(&shared.open).retain(|(open, _)| *open != number);
             });
         }
         Ok(())
@@ -165,7 +170,7 @@ impl Shared {
     }
 
     fn break_all(&self) {
-        for stream in lock(&self.open).drain(..) {
+        for (_, stream) in lock(&self.open).drain(..) {
             // It may be closed already.
             let _closed = stream.shutdown(Shutdown::Both);
         }
