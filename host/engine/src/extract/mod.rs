@@ -15,6 +15,8 @@ mod output_cache;
 mod outputs;
 mod pool;
 pub mod remote;
+#[cfg(test)]
+mod testing;
 mod used_plugins;
 mod workers;
 
@@ -26,7 +28,7 @@ use url::Url;
 
 use trawl_document::{Document, HeadStatements, ParseError, ParseLimits};
 use trawl_model::{Cause, Discovered, MediaKind, PageFailure, timing};
-use trawl_plan::OutputPlan;
+use trawl_plan::{Format, OutputPlan};
 use trawl_plugins::{PageView, Registry};
 
 use analysis::FirstStep;
@@ -70,6 +72,12 @@ impl CpuTime {
         let transform = self.transform.min(elapsed - parse);
         Self { parse, transform }
     }
+}
+
+/// Whether a format of the plan is a screenshot, which is bound to the page that a browser shows.
+fn shows_screenshot(plan: &OutputPlan) -> bool {
+    let mut formats = plan.formats.iter().map(|choice| &choice.format);
+    formats.any(|format| matches!(format, Format::Screenshot | Format::ScreenshotBytes))
 }
 
 /// Runs one page through the plugins that `plan` names.

@@ -11,7 +11,7 @@ use trawl_plugins::{Finding, ModelReply, Registry};
 use super::job::{Caching, ExtractJob, Extraction, HASHED_BYTES_MAX};
 use super::output_cache::OutputCache;
 use super::pool::{Pool, PoolError, at_once};
-use super::remote::{RemotePage, RemotePlace, RemoteWorkers};
+use super::remote::{Place, RemotePage, RemoteWorkers};
 use super::{Analysis, CpuTime, Input, Outputs, PendingQuestion, analysis, cpu};
 
 /// As many threads as cores: a page waits for one, then runs without sharing its core. The account
@@ -249,7 +249,7 @@ impl Workers {
 enum Room<'a> {
     /// A thread, or why none came free.
     Thread(Result<FairPermit, PoolError>),
-    Node(RemotePage<'a>, RemotePlace, &'a RemoteWorkers),
+    Node(RemotePage<'a>, Place, &'a RemoteWorkers),
 }
 
 /// The failure of a page whose job has no result.

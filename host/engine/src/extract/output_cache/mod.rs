@@ -16,10 +16,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use trawl_model::lru::Lru;
-use trawl_plan::{Format, OutputPlan};
+use trawl_plan::OutputPlan;
 use trawl_plugins::Registry;
 
-use crate::extract::{Input, Outputs, used_plugins};
+use crate::extract::{Input, Outputs, shows_screenshot, used_plugins};
 
 /// Outputs larger than this share of the cache would evict too much for one page.
 const OUTPUTS_PART_MAX: u64 = 32;
@@ -59,15 +59,7 @@ impl OutputCache {
     /// Whether outputs of this plan may be cached at all. Those that need no plugin are made as
     /// fast as they are found.
     pub(super) fn is_cacheable(&self, plan: &OutputPlan) -> bool {
-        let is_screenshot =
-            |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
-        self.is_on
-            && plan.analyst.is_none()
-            && plan.needs_document()
-            && !plan
-                .formats
-                .iter()
-                .any(|choice| is_screenshot(&choice.format))
+        self.is_on && plan.analyst.is_none() && plan.needs_document() && !shows_screenshot(plan)
     }
 
     /// The hash of everything that outputs of a page with this body depend on, each part prefixed

@@ -1,18 +1,16 @@
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use bytes::Bytes;
 use serde_json::json;
-use tempfile::TempDir;
 use url::Url;
 
 use trawl_model::{Cause, Content, Fields, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
-use trawl_plan::{Chunking, FormatChoice};
-use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_plan::{Chunking, Format, FormatChoice};
 use trawl_test_guests::Guest;
 
 use super::*;
+use crate::extract::testing::registry;
 
 /// The plugins that a plan can call, under the names that it uses.
 fn plugins() -> Vec<Guest> {
@@ -25,27 +23,6 @@ fn plugins() -> Vec<Guest> {
     ];
     plugins.extend(extractors.map(Guest::echo_extractor));
     plugins
-}
-
-/// A registry of these plugins; the lines are added to each entry.
-fn registry(plugins: &[Guest], lines: &str) -> Arc<Registry> {
-    let folder = TempDir::new().expect("a folder");
-    let mut manifest = String::new();
-    for (number, guest) in plugins.iter().enumerate() {
-        let (kind, name) = (guest.kind, &guest.name);
-        manifest +=
-            &format!("[[{kind}]]\nname = {name:?}\ncomponent = \"{number}.wasm\"\n{lines}\n");
-        let file = folder.path().join(format!("{number}.wasm"));
-        std::fs::write(file, guest.build()).expect("a guest");
-    }
-    let path = folder.path().join("plugins.toml");
-    std::fs::write(&path, manifest).expect("a manifest");
-    let cache_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/compiled-plugins");
-    let config = PluginsConfig {
-        manifest: path,
-        cache_dir,
-    };
-    Plugins::start(config).expect("plugins").snapshot()
 }
 
 fn plan() -> OutputPlan {

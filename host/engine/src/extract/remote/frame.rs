@@ -39,12 +39,12 @@ pub(in crate::extract) struct Asked {
 impl Asked {
     /// The request, with the body of the page; `None` if it cannot be sent.
     pub(in crate::extract) fn write(&self, body: &[u8]) -> Option<Vec<u8>> {
-        let mut written = vec![0; LENGTH_BYTES];
-        serde_json::to_writer(&mut written, self).ok()?;
-        let plan = serde_json::to_value(&self.plan).ok()?;
-        if !is_exact(&plan) {
+        let asked = serde_json::to_value(self).ok()?;
+        if !is_exact(&asked) {
             return None;
         }
+        let mut written = vec![0; LENGTH_BYTES];
+        serde_json::to_writer(&mut written, &asked).ok()?;
         let length = u32::try_from(written.len() - LENGTH_BYTES).ok()?;
         written[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
         written.extend_from_slice(body);
@@ -358,7 +358,27 @@ mod tests {
     }
 
     #[test]
-    fn requests_arrive_as_they_were_written() {
+    fn a_number_that_would_arrive_as_another_is_not_sent() {
+        let number = json!(1.0 / 11.0);
+        assert!(
+            !is_exact(&number),
+            "the parser has learned it: look for another one"
+        );
+        let fields = Fields {
+            css_extracted: Some(json!({"tide": [number]})),
+            ..Fields::default()
+        };
+        let outputs = Outputs {
+            fields,
+            ..Outputs::default()
+        };
+        assert!(Made::of((outputs, CpuTime::default())).is_none());
+        let mut asked = asked();
+        asked.plan.readability = Some(json!({"share": number}));
+        assert!(asked.write(b"").is_none());
+    }
+
+    fn asked() -> Asked {
         let plan = OutputPlan {
             readability: Some(json!({"only": "body"})),
             discover: true,
@@ -369,7 +389,7 @@ mod tests {
                 options: json!({}),
             })
         };
-        let asked = Asked {
+        Asked {
             owner: "o".to_owned(),
             url: "http://a.example/x".to_owned(),
             content_type: "text/html".to_owned(),
@@ -377,7 +397,12 @@ mod tests {
             plan,
             plugins: [7; blake3::OUT_LEN],
             time_max: Duration::from_millis(1500),
-        };
+        }
+    }
+
+    #[test]
+    fn requests_arrive_as_they_were_written() {
+        let asked = asked();
         let written = Bytes::from(asked.write(b"<p>\xff").expect("written"));
         let (read, body) = Asked::read(&written).expect("read");
         assert_eq!(body, &b"<p>\xff"[..]);

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
-use trawl_plan::{Format, OutputPlan};
+use trawl_plan::OutputPlan;
 use trawl_plugins::Registry;
 
-use super::{CpuTime, Input, Outputs, used_plugins};
+use super::{CpuTime, Input, Outputs, shows_screenshot, used_plugins};
 use frame::{Asked, Made};
-use nodes::{Nodes, Place};
+use nodes::Nodes;
 
-pub use nodes::ANNOUNCED_FOR;
+pub(super) use nodes::Place;
 
 /// Largest page that is sent to a node. Pages on their way are copies, so this bounds the memory
 /// that they take.
@@ -53,10 +53,6 @@ pub(super) struct RemotePage<'a> {
     deadline: Instant,
 }
 
-/// Room for a page on a node.
-#[derive(Debug)]
-pub(super) struct RemotePlace(Place);
-
 impl RemoteWorkers {
     /// No nodes yet; they are reached by this transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
@@ -66,7 +62,7 @@ impl RemoteWorkers {
         }
     }
 
-    /// Takes note of a node with so many threads, for [`ANNOUNCED_FOR`].
+    /// Takes note of a node with so many threads, for a few seconds.
     pub fn announced(&self, address: &str, n_threads: usize) {
         self.nodes.announced(address, n_threads);
     }
@@ -82,33 +78,33 @@ impl RemoteWorkers {
     }
 
     /// Room on a node, if one has any.
-    pub(super) fn try_place(&self) -> Option<RemotePlace> {
-        self.nodes.try_place().map(RemotePlace)
+    pub(super) fn try_place(&self) -> Option<Place> {
+        self.nodes.try_place()
     }
 
     /// Waits for room on a node.
-    pub(super) async fn place(&self) -> RemotePlace {
-        RemotePlace(self.nodes.place().await)
+    pub(super) async fn place(&self) -> Place {
+        self.nodes.place().await
     }
 
     /// The outputs that a node makes of a page; `None` if it has to be made here.
     pub(super) async fn extract(
         &self,
         page: &RemotePage<'_>,
-        place: RemotePlace,
+        place: Place,
     ) -> Option<(Outputs, CpuTime)> {
         let asked = Instant::now();
         // The other half is left to make it here.
         let time_left = page.deadline.saturating_duration_since(asked) / 2;
         let time_max = time_left.min(TIME_MAX);
         let request = page.request(time_max)?;
-        let address = Arc::clone(&place.0.address);
+        let address = Arc::clone(&place.address);
         let answer = tokio::time::timeout(time_max, self.transport.send(address, request)).await;
         let answer = answer.ok().flatten();
         let made = answer.and_then(|answer| Made::read(&answer)?.outputs());
         match made {
-            Some(_) => place.0.succeeded(),
-            None => place.0.failed(),
+            Some(_) => place.succeeded(),
+            None => place.failed(),
         }
         // What failed there may have lacked time or memory.
         let made = made.filter(|(outputs, _)| outputs.failure.is_none());
@@ -155,16 +151,8 @@ impl<'a> RemotePage<'a> {
 
 /// Whether a plan means the same on another node.
 fn is_portable(plan: &OutputPlan) -> bool {
-    let is_screenshot =
-        |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
     // The steps of a timed page are noted where they happen.
-    !plan.timing
-        && plan.analyst.is_none()
-        && plan.link_rewrite.is_none()
-        && !plan
-            .formats
-            .iter()
-            .any(|choice| is_screenshot(&choice.format))
+    !plan.timing && plan.analyst.is_none() && plan.link_rewrite.is_none() && !shows_screenshot(plan)
 }
 
 fn count(outcome: &'static str) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// How long a node is given pages after it has announced itself. It does so every second.
-pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
+const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
 /// How long a node gets no page after several had no answer there.
 const RESTS_FOR: Duration = Duration::from_secs(1);
 /// How many in a row: one alone may be a page that takes long wherever it is made.
@@ -41,7 +41,7 @@ struct Node {
 
 /// Room for one page on a node, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(in crate::extract) struct Place {
     nodes: Arc<Nodes>,
     /// `IP:PORT` or `name:PORT`.
     pub(super) address: Arc<str>,

@@ -1,39 +1,20 @@
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt as _;
 use serde_json::json;
-use tempfile::TempDir;
 use url::Url;
 
 use trawl_model::Content;
-use trawl_plan::FormatChoice;
-use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_plan::{Format, FormatChoice};
 use trawl_test_guests::Guest;
 
-use super::super::Workers;
 use super::super::for_node::{Refusal, answer};
+use super::super::{Workers, testing};
 use super::*;
 
 /// A registry with a format of this name that shows what it was given.
 fn registry(name: &str) -> Arc<Registry> {
-    registry_of(&Guest::echo_format(name))
-}
-
-/// A registry with this format.
-fn registry_of(guest: &Guest) -> Arc<Registry> {
-    let folder = TempDir::new().expect("a folder");
-    std::fs::write(folder.path().join("0.wasm"), guest.build()).expect("a guest");
-    let manifest = folder.path().join("plugins.toml");
-    let name = &guest.name;
-    let entry = format!("[[format]]\nname = {name:?}\ncomponent = \"0.wasm\"\n");
-    std::fs::write(&manifest, entry).expect("a manifest");
-    let cache_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp/compiled-plugins");
-    let config = PluginsConfig {
-        manifest,
-        cache_dir,
-    };
-    Plugins::start(config).expect("plugins").snapshot()
+    testing::registry(&[Guest::echo_format(name)], "")
 }
 
 /// Another node in this process, with workers and plugins of its own.
@@ -150,7 +131,10 @@ async fn a_neighbour_with_other_plugins_makes_nothing_and_rests() {
 #[tokio::test]
 async fn a_page_that_fails_on_a_neighbour_is_made_here() {
     // It fails with options alone, so that it is loaded.
-    let registry = registry_of(&Guest::echo_format("markdown").when_asked("unreachable"));
+    let registry = testing::registry(
+        &[Guest::echo_format("markdown").when_asked("unreachable")],
+        "",
+    );
     let (remote, n_asked) = with_neighbour(&registry, false);
     let (input, mut plan) = (input(), plan());
     plan.formats[0].options = json!({"fail": true});
