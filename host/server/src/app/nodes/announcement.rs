@@ -1,10 +1,9 @@
 //! What a server that waits says of itself to the one that has the database, every second.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -67,11 +66,11 @@ pub(super) async fn announce(
     let Ok(announcement) = serde_json::to_vec(&announcement) else {
         return;
     };
-    let announcement: Arc<[u8]> = announcement.into();
+    let announcement = Bytes::from(announcement);
     let mut was_refused = false;
     loop {
         let to = serving.borrow_and_update().clone();
-        if let Some(request) = to.and_then(|to| request(&to, &announcement)) {
+        if let Some(request) = to.and_then(|to| request(&to, announcement.clone())) {
             let answer = tokio::time::timeout(EVERY, client.request(request)).await;
             let answer = answer.ok().and_then(Result::ok);
             let refusal = answer.filter(|answer| answer.status() == StatusCode::CONFLICT);
@@ -98,11 +97,11 @@ async fn reason_of(refusal: Response<Incoming>) -> String {
     )
 }
 
-fn request(to: &Serving, announcement: &[u8]) -> Option<Request<Body>> {
+fn request(to: &Serving, announcement: Bytes) -> Option<Request<Body>> {
     Request::post(format!("http://{}{ANNOUNCE_PATH}", to.address))
         .header(AUTHORIZATION, authorization(&to.key)?)
         .header(CONTENT_TYPE, "application/json")
-        .body(Body::from(announcement.to_vec()))
+        .body(Body::from(announcement))
         .ok()
 }
 

@@ -13,7 +13,7 @@ use trawl_engine::extract::remote::RemoteWorkers;
 use trawl_model::secret::Secret;
 
 use super::announcement::Announcement;
-use super::{ANNOUNCE_PATH, is_of_a_node, program_hash};
+use super::{ANNOUNCE_PATH, is_of_a_node, program_hash, refusal};
 
 /// Largest announcement.
 const ANNOUNCEMENT_BYTES_MAX: usize = 4 * 1024;
@@ -23,7 +23,7 @@ struct Joined {
     workers: Arc<RemoteWorkers>,
 }
 
-/// The route where others announce themselves. Who lacks the key is told nothing.
+/// The route where others announce themselves. Requests without the key are refused.
 pub(in super::super) fn routes(key: Secret, workers: Arc<RemoteWorkers>) -> Router {
     let joined = Arc::new(Joined { key, workers });
     Router::new()
@@ -74,16 +74,58 @@ fn is_elsewhere(address: &str, peer: IpAddr) -> bool {
     address.is_ok_and(|address| address.ip().is_loopback()) && !peer.is_loopback()
 }
 
-/// A refusal as JSON.
-pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
-    let body = serde_json::json!({ "error": text }).to_string();
-    let headers = [(http::header::CONTENT_TYPE, "application/json")];
-    (status, headers, body).into_response()
-}
-
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use futures_util::future::BoxFuture;
+    use http::header::AUTHORIZATION;
+    use tower::ServiceExt as _;
+    use trawl_engine::extract::remote::Transport;
+
+    use super::super::authorization;
     use super::*;
+
+    /// No page is sent here.
+    #[derive(Debug)]
+    struct Unused;
+
+    impl Transport for Unused {
+        fn send(
+            &self,
+            _address: Arc<str>,
+            _request: Vec<u8>,
+        ) -> BoxFuture<'_, Option<axum::body::Bytes>> {
+            Box::pin(std::future::ready(None))
+        }
+    }
+
+    #[tokio::test]
+    async fn only_equal_programs_that_know_the_key_and_can_be_reached_join() {
+        let key = Secret::new("k");
+        let own = program_hash().expect("a program").to_hex().to_string();
+        let announce = async |key: &Secret, peer: &str, program: &str| {
+            let workers = Arc::new(RemoteWorkers::new(Box::new(Unused)));
+            let router = routes(Secret::new("k"), Arc::clone(&workers));
+            let announcement = Announcement {
+                address: "127.0.0.1:8700".to_owned(),
+                n_threads: 2,
+                program: program.to_owned(),
+            };
+            let peer: SocketAddr = peer.parse().expect("an address");
+            let request = http::Request::post(ANNOUNCE_PATH)
+                .header(AUTHORIZATION, authorization(key).expect("a header"))
+                .extension(ConnectInfo(peer))
+                .body(Body::from(serde_json::to_vec(&announcement).expect("JSON")))
+                .expect("a request");
+            let answer = router.oneshot(request).await.expect("an answer");
+            (answer.status().as_u16(), workers.n_nodes())
+        };
+        let here = "127.0.0.1:9";
+        assert_eq!(announce(&key, here, &own).await, (204, 1));
+        assert_eq!(announce(&Secret::new("other"), here, &own).await, (401, 0));
+        assert_eq!(announce(&key, here, "another program").await, (409, 0));
+        assert_eq!(announce(&key, "10.0.0.6:9", &own).await, (409, 0));
+    }
 
     #[test]
     fn loopback_is_reached_from_the_same_machine_alone() {

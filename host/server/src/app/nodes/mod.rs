@@ -14,7 +14,9 @@ mod transport;
 
 use std::sync::OnceLock;
 
-use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 
 use trawl_model::secret::Secret;
 
@@ -42,6 +44,13 @@ fn is_of_a_node(headers: &HeaderMap, key: Option<&Secret>) -> bool {
     let sent = sent.and_then(|it| it.strip_prefix("Bearer "));
     sent.zip(key)
         .is_some_and(|(sent, key)| Secret::new(sent) == *key)
+}
+
+/// A refusal as JSON.
+fn refusal(status: StatusCode, text: &str) -> Response {
+    let body = serde_json::json!({ "error": text }).to_string();
+    let headers = [(CONTENT_TYPE, "application/json")];
+    (status, headers, body).into_response()
 }
 
 /// A hash of the running program's file, read once; `None` if it cannot be read. Takes a moment, so

@@ -18,9 +18,8 @@ use trawl_plugins::Plugins;
 use trawl_store::Serving;
 
 use super::announcement::announce;
-use super::joined::refusal;
 use super::transport::client;
-use super::{PAGES_PATH, forward, is_of_a_node};
+use super::{PAGES_PATH, forward, is_of_a_node, refusal};
 
 /// What a server learns while it waits.
 #[derive(Default)]
