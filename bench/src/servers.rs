@@ -19,7 +19,7 @@ const CONNECTIONS_SPARE: u64 = 16;
 /// Longest crawl in seconds; most take some.
 const CRAWL_SECONDS_MAX: &str = "1800";
 /// Where a server listens that is one host.
-const ONE_HOST: &str = "127.0.0.1";
+pub(crate) const ONE_HOST: &str = "127.0.0.1";
 
 /// As many connections as a load generator may open to a server of this process, up to `wanted`:
 /// the server accepts no more than half of the descriptors that it may have.

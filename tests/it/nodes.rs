@@ -1,28 +1,19 @@
 //! Several servers of one database work at a time: those that wait for the database extract pages
 //! for the one that has it.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trawl_tests::{FakeSite, PostgresServer, ServerProcess, World};
+use trawl_tests::{FakeSite, ServerProcess};
 
-/// The folder of PostgreSQL's programs; empty if there are none, and all tests here are ignored.
-const PROGRAMS: &str = env!("TRAWL_TEST_POSTGRES");
+use crate::postgres::{standby_of, world_on_postgres};
+
 /// Pages of one request.
 const PAGES: usize = 40;
 /// Paragraphs of a page: it takes a few milliseconds of CPU time.
 const PARAGRAPHS: usize = 1_000;
 /// Long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn world(postgres: &PostgresServer) -> World {
-    let mut world = World::new();
-    world.config = "[http]\nmetrics_without_key = true\n".to_owned();
-    let store = ("TRAWL_STORE".to_owned(), postgres.url("postgres"));
-    world.environment.push(store);
-    world
-}
 
 /// Puts the pages there, and returns the request for all of them.
 fn request(site: &FakeSite) -> Value {
@@ -73,25 +64,23 @@ async fn n_by_nodes(server: &ServerProcess) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_postgres, ignore = "no PostgreSQL: install postgresql")]
 async fn a_server_that_waits_extracts_pages_and_takes_none_with_it() {
-    let postgres = PostgresServer::start(Path::new(PROGRAMS));
+    let (_postgres, mut world) = world_on_postgres();
+    world.config = "[http]\nmetrics_without_key = true\n".to_owned();
     let site = FakeSite::start().await;
-    let server = ServerProcess::start(world(&postgres));
+    let server = ServerProcess::start(world);
     let request = request(&site);
     let alone = made(&server, &request).await;
     let mut n_requests = 1;
     assert_eq!(n_by_nodes(&server).await, 0, "there is no other node");
 
-    let mut standby_world = world(&postgres);
-    let standby = ("TRAWL_STANDBY".to_owned(), "true".to_owned());
-    standby_world.environment.push(standby);
-    let mut standby = server.start_standby(standby_world);
+    let mut standby = server.start_standby(standby_of(&server));
     let until = Instant::now() + PATIENCE;
     while n_by_nodes(&server).await == 0 {
         assert_eq!(made(&server, &request).await, alone);
         n_requests += 1;
         assert!(Instant::now() < until, "the standby extracts nothing");
     }
-    // Who does not know the key of the two is told nothing.
+    // A caller has not the key of the two.
     for path in ["/cluster/pages", "/cluster/nodes"] {
         let of_caller = standby.post(path, &[], &json!({})).await;
         assert_eq!(of_caller.status, 401);

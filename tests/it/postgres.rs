@@ -21,7 +21,7 @@ const AWAY: Duration = Duration::from_secs(12);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A PostgreSQL server, and a world whose server has its accounts there.
-fn world_on_postgres() -> (PostgresServer, World) {
+pub(crate) fn world_on_postgres() -> (PostgresServer, World) {
     let postgres = PostgresServer::start(Path::new(PROGRAMS));
     let mut world = World::new();
     let store = ("TRAWL_STORE".to_owned(), postgres.url("postgres"));
@@ -135,7 +135,7 @@ fn world_with_objects() -> (PostgresServer, TempDir, World) {
 }
 
 /// The world of a standby of this server: what both have is the database and the object store.
-fn standby_of(server: &ServerProcess) -> World {
+pub(crate) fn standby_of(server: &ServerProcess) -> World {
     let mut world = World::new();
     world.environment.clone_from(&server.world.environment);
     let standby = ("TRAWL_STANDBY".to_owned(), "true".to_owned());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Stage;
 use super::report::{Goal, Report, in_turn};
 use crate::crawl::{self, Cache};
-use crate::servers::{Nginx, Trawl};
+use crate::servers::{Nginx, ONE_HOST, Trawl};
 
 /// Formats, pages of a crawl of one host, which take some seconds, and the goal of the ratio.
 const CRAWLS: [(&str, usize, f64); 2] = [("empty", 6_000, 0.75), ("markdown", 3_000, 0.95)];
@@ -21,8 +21,6 @@ const HOSTS: usize = 1_000;
 /// All its pages and its seed.
 const BROAD_PAGES: usize = 2 * HOSTS + 1;
 const BROAD_ROUNDS: usize = 3;
-/// The host of the seed in the site's base URL.
-const SEED_HOST: &str = "127.0.0.1";
 /// Sentences of a page, which are 4 KB.
 const SENTENCES: usize = 60;
 
@@ -114,11 +112,11 @@ impl Hosts {
         let settings = stage.place.join("hosts-nginx");
         std::fs::create_dir(&settings)?;
         let hosts = (0..HOSTS).map(|n| format!("127.1.{}.{}", 1 + n / 200, 1 + n % 200));
-        let hosts: Vec<String> = std::iter::once(SEED_HOST.to_owned()).chain(hosts).collect();
+        let hosts: Vec<String> = std::iter::once(ONE_HOST.to_owned()).chain(hosts).collect();
         let nginx = Nginx::listening(&hosts, &settings, &root)?;
         let mut links = String::new();
         for (n, host) in hosts[1..].iter().enumerate() {
-            let base = nginx.base.replace(SEED_HOST, host);
+            let base = nginx.base.replace(ONE_HOST, host);
             writeln!(links, "<a href=\"{base}/\">{n}</a>")?;
         }
         std::fs::write(root.join("seed.html"), links)?;
