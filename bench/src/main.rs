@@ -6,6 +6,7 @@
 
 mod accounts;
 mod api;
+mod bare;
 mod cluster;
 mod console;
 mod contacts;

@@ -127,14 +127,27 @@ impl Trawl {
 
     /// The body of a response.
     fn body_of(&self, path: &str) -> anyhow::Result<String> {
+        Ok(String::from_utf8(self.answered(path, &[])?)?)
+    }
+
+    /// The answer to a body of JSON.
+    pub(crate) fn answer_to(&self, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
+        self.answered(
+            path,
+            &["-H", "Content-Type: application/json", "--data", body],
+        )
+    }
+
+    fn answered(&self, path: &str, options: &[&str]) -> anyhow::Result<Vec<u8>> {
         let output = Command::new("curl")
             .args(["-s", "--fail", "--max-time", "120", "-H"])
             .arg(format!("Authorization: Bearer {}", self.key))
+            .args(options)
             .arg(format!("{}{path}", self.base))
             .output()
             .context("cannot run `curl`")?;
-        anyhow::ensure!(output.status.success(), "`GET {path}` failed");
-        Ok(String::from_utf8(output.stdout)?)
+        anyhow::ensure!(output.status.success(), "the request for `{path}` failed");
+        Ok(output.stdout)
     }
 
     /// Begins a crawl and calls `each` with every entry as it arrives. The time until the last one.
