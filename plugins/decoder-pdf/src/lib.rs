@@ -12,6 +12,7 @@ mod content;
 mod contents;
 mod fonts;
 mod furniture;
+mod garbled;
 mod geometry;
 mod hyphens;
 mod lines;
@@ -32,6 +33,7 @@ use trawl_sdk::{Info, Needs};
 
 use blocks::Block;
 use furniture::PageLines;
+use garbled::Garbled;
 use geometry::Area;
 use lines::Piece;
 use looks::Looks;
@@ -78,8 +80,10 @@ impl Decoder for Pdf {
         }
         let mut reader = Pages::of(&document);
         let (mut pages, mut n_bytes, mut n_unknown, mut n_scanned) = (Vec::new(), 0, 0, 0);
+        let mut garbled = Garbled::default();
         for (number, id) in wanted {
-            let page = reader.read(*id)?;
+            let mut page = reader.read(*id)?;
+            garbled.mend(&mut page);
             n_bytes += page.text.len();
             if n_bytes > TEXT_BYTES_MAX {
                 let reason = format!("it has more than {} MiB of text", TEXT_BYTES_MAX >> 20);
@@ -104,23 +108,53 @@ impl Decoder for Pdf {
         let mut decoded = Decoded::new(html.finish());
         decoded.page_count = u32::try_from(page_count).ok();
         decoded = info.add_to(decoded).with("title", title);
-        if n_scanned > 0 {
-            let pages = match n_scanned == n_read {
+        let shortcomings = Shortcomings {
+            n_scanned,
+            n_read,
+            n_unknown,
+            is_mended: garbled.is_mended(),
+            is_rebuilt: document.xref_recovery.is_some(),
+        };
+        Ok(shortcomings.add_to(decoded))
+    }
+}
+
+/// What a document lacks, or had to be guessed.
+struct Shortcomings {
+    /// Pages that are images, of those that were read.
+    n_scanned: usize,
+    n_read: usize,
+    /// Characters that the fonts do not tell.
+    n_unknown: usize,
+    /// Whether characters were printed byte by byte.
+    is_mended: bool,
+    /// Whether the table of objects was rebuilt.
+    is_rebuilt: bool,
+}
+
+impl Shortcomings {
+    /// Warns of them.
+    fn add_to(&self, mut decoded: Decoded) -> Decoded {
+        if self.n_scanned > 0 {
+            let pages = match self.n_scanned == self.n_read {
                 true => "all pages are images".to_owned(),
-                false => counted(n_scanned, "page is an image", "pages are images"),
+                false => counted(self.n_scanned, "page is an image", "pages are images"),
             };
             decoded = decoded.warn(format!("{pages} without text"));
         }
-        if n_unknown > 0 {
-            let characters = counted(n_unknown, "character is", "characters are");
+        if self.n_unknown > 0 {
+            let characters = counted(self.n_unknown, "character is", "characters are");
             decoded = decoded.warn(format!(
                 "{characters} left out: the fonts do not say which they are"
             ));
         }
-        if document.xref_recovery.is_some() {
+        if self.is_mended {
+            decoded = decoded.warn("characters printed byte by byte, as UTF-8, were joined");
+        }
+        if self.is_rebuilt {
             decoded = decoded.warn("the table of objects is damaged; it was rebuilt");
         }
-        Ok(decoded)
+        decoded
     }
 }
 
