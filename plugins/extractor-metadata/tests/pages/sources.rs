@@ -320,6 +320,11 @@ fn a_headline_in_the_main_part_is_preferred_to_the_name_of_a_book() {
         (
             "Closures - A book of Rust",
             "<h1>A book of Rust</h1><div role=main><h1>Functions without a name</h1></div>",
+            Some("Functions without a name"),
+        ),
+        (
+            "Closures - A book of Rust",
+            "<main><h1>Functions</h1><h1>Their names</h1></main>",
             None,
         ),
         (

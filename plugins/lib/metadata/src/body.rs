@@ -142,6 +142,13 @@ impl<'a> Body<'a> {
         body
     }
 
+    /// The `h1` of the main part of the page, if it has one alone.
+    pub(crate) fn only_headline_of_main(&self) -> Option<&str> {
+        let mut of_main = self.headlines.iter().filter(|headline| headline.is_in_main);
+        let first = of_main.next()?;
+        of_main.next().is_none().then_some(first.text.as_str())
+    }
+
     /// Whether a date is by a headline of the page.
     pub(crate) fn is_by_headline(&self, date: &BodyDate) -> bool {
         self.headlines.iter().any(|headline| {

@@ -218,7 +218,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The visible title: the `h1` that matches the title, rather one in the main part of the page,
-    /// otherwise the title in structured data or previews.
+    /// otherwise the title in structured data or previews, or the only `h1` of the main part.
     fn headline(&self) -> Option<String> {
         let site = self.site_name();
         let cut = |title: &str| without_site(title, site.as_deref(), self.domain).to_owned();
@@ -268,8 +268,15 @@ impl<'a> Choice<'a> {
                 (is_in_main || likeness == 100, likeness, text.len())
             })
             .map(|(.., text)| text.clone());
+        let of_main = || {
+            self.body
+                .only_headline_of_main()
+                .filter(|text| !is_site(text))
+        };
         let tailless = || title.as_deref().map(|title| without_tail(title).to_owned());
-        best.or(declared).or_else(tailless)
+        best.or(declared)
+            .or_else(|| of_main().map(str::to_owned))
+            .or_else(tailless)
     }
 
     fn author(&self) -> Option<String> {
