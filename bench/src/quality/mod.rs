@@ -4,10 +4,10 @@
 //!
 //! `--data` is a checkout of the Web Content Extraction Benchmark (WCXB), which has
 //! `dev/html/*.html.gz` and `dev/ground-truth/*.json`; if it has `news`, the bodies of its articles
-//! are measured, too. `--learned` names the pages that the model has learned from, which say nothing
-//! about others and are left out. `--scorers` is a folder with `score_markdown.py`, which converts markdown
-//! back to HTML and compares; `--markdown` is a folder of HTML files for it. All extraction runs in
-//! the components, as in a request.
+//! are measured, too. `--learned` names the pages that the model has learned from: they say nothing
+//! about others and are left out. `--scorers` is a folder with `score_markdown.py`, which converts
+//! markdown back to HTML and compares; `--markdown` is a folder of HTML files for it. All
+//! extraction runs in the components, as in a request.
 
 mod changes;
 mod documentation;

@@ -1,16 +1,16 @@
-//! Text that was UTF-8 and is printed as if each of its bytes were a character: `Ã©` for `é`. People
-//! search for what was meant, and the outline of such a document often has it right.
+//! Text that was UTF-8 and is printed as if each of its bytes were a character: `Ã©` for `é`.
+//! People search for what was meant, and the outline of such a document often has it right.
 
 use std::collections::HashSet;
 
 use crate::page::{Glyph, Page};
 
-/// How many broken characters a page must have, and of how many kinds, before its text is taken for
-/// such a one.
+/// How many broken characters a page must have, and of how many kinds, before its text is taken
+/// for such a one.
 const BROKEN_MIN: usize = 3;
 const KINDS_MIN: usize = 2;
-/// How far the second part of a character is from the first one at most, and how large it is at most
-/// if it is a small digit or letter, in sizes of the font.
+/// How far the second part of a character is from the first one at most, and how large it is at
+/// most if it is a small digit or letter, in sizes of the font.
 const GAP_MAX: f32 = 0.4;
 const SMALL_MAX: f32 = 0.9;
 /// What windows-1252 has in place of the control characters from 0x80 on; a blank for none.
