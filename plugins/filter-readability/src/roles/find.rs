@@ -17,6 +17,8 @@ const PROSE_BYTES_MIN: usize = 120;
 const PROSE_LINKS_MAX: f32 = 0.4;
 /// Most bytes of text between the headline and what introduces the text.
 const LEAD_BYTES_MAX: usize = 1_500;
+/// Most nodes before the heading of a list of other pages.
+const NODES_BEFORE_HEADING_MAX: usize = 24;
 /// Largest share of the page's text in one element with a role, other than comments.
 const SHARE_MAX: f32 = 0.5;
 
@@ -147,6 +149,7 @@ impl<'p> Finder<'p> {
         let by_element = self.role_of_element(at, element);
         by_element
             .or_else(|| self.role_of_name(at, element))
+            .or_else(|| self.role_of_heading(at, element))
             .or_else(|| self.role_of_text(at, element))
     }
 
@@ -246,6 +249,25 @@ impl<'p> Finder<'p> {
         self.is_forum
             || self.metadata.is_byline(&text)
             || self.metadata.authors().next().is_none() && self.is_lead(at)
+    }
+
+    /// The role of a part of the page by the heading that it begins with.
+    fn role_of_heading(&self, at: usize, element: Element<'_>) -> Option<Role> {
+        let is_part = matches!(
+            element.tag(),
+            Tag::Div | Tag::Section | Tag::Aside | Tag::Article
+        );
+        if !is_part || !self.outline.is_shown[at] || !self.fits(Role::Related, at) {
+            return None;
+        }
+        let end = self.outline.ends[at].min(at + NODES_BEFORE_HEADING_MAX);
+        let mut inside = self.outline.nodes[at..end].iter().enumerate();
+        let heading = inside.find_map(|(n, node)| {
+            let text = node.as_text()?.trim();
+            (!text.is_empty() && self.outline.is_shown[at + n]).then_some(text)
+        })?;
+        let has_more = self.outline.text_bytes(at) > heading.len();
+        (has_more && phrases::heads_related(heading)).then_some(Role::Related)
     }
 
     /// The role of a short text by what it says.

@@ -40,6 +40,39 @@ const READ_MORE: [&str; 34] = [
     "相关阅读",
 ];
 
+/// Headings of lists of other pages, in full.
+#[rustfmt::skip]
+const RELATED_HEADINGS: [&str; 106] = [
+    "related", "related articles", "related stories", "related news", "related posts",
+    "related content", "related topics", "related links", "related coverage", "more stories",
+    "more news", "more on this story", "more on this topic", "most read", "most popular",
+    "recommended", "recommended for you", "you may also like", "you might also like", "read next",
+    "latest news", "top stories", "trending", "trending now", "don't miss", "editors' picks",
+    "up next", "see also",
+    "mehr zum thema", "lesen sie auch", "weitere artikel", "weitere meldungen",
+    "ähnliche artikel", "auch interessant", "das könnte sie auch interessieren",
+    "verwandte artikel", "verwandte themen", "meistgelesen",
+    "à lire aussi", "lire aussi", "sur le même sujet", "articles liés", "articles similaires",
+    "les plus lus", "dans la même rubrique", "vous aimerez aussi",
+    "noticias relacionadas", "artículos relacionados", "te puede interesar",
+    "también te puede interesar", "lo más leído", "más noticias",
+    "leggi anche", "articoli correlati", "ti potrebbe interessare", "i più letti",
+    "leia também", "notícias relacionadas", "mais lidas", "veja também",
+    "lees ook", "gerelateerde artikelen", "meest gelezen",
+    "läs också", "läs mer", "mest läst", "les også", "læs også", "lue myös", "aiheesta lisää",
+    "czytaj także", "zobacz także", "polecane", "ilgili haberler", "baca juga", "berita terkait",
+    "tin liên quan", "đọc thêm",
+    "читайте также", "читайте також", "материалы по теме", "по теме", "похожие новости",
+    "διαβάστε επίσης", "σχετικά άρθρα",
+    "مقالات ذات صلة", "أخبار ذات صلة", "مواضيع ذات صلة", "اقرأ أيضا", "اقرأ أيضاً", "اخترنا لكم",
+    "الأكثر قراءة", "مطالب مرتبط", "כתבות נוספות",
+    "यह भी पढ़ें", "ये भी पढ़ें", "संबंधित खबरें", "ข่าวที่เกี่ยวข้อง",
+    "関連記事", "関連ニュース", "関連リンク", "おすすめ記事", "あわせて読みたい",
+    "相关阅读", "相关新闻", "관련기사",
+];
+/// Longest of them with what stands around, in bytes.
+const HEADING_BYTES_MAX: usize = 120;
+
 /// Beginnings of lines that say who took a picture.
 const CREDIT: [&str; 13] = [
     "photo:",
@@ -102,6 +135,12 @@ pub(super) fn role_of(text: &str, links: f32) -> Option<Role> {
     }
 }
 
+/// Whether a heading says that what follows leads to other pages.
+pub(super) fn heads_related(text: &str) -> bool {
+    let text = text.trim_matches(|c: char| !c.is_alphanumeric());
+    text.len() <= HEADING_BYTES_MAX && RELATED_HEADINGS.contains(&text.to_lowercase().as_str())
+}
+
 /// Whether a text begins with a phrase and not with a longer word.
 fn begins_with(text: &str, phrase: &str) -> bool {
     text.strip_prefix(phrase)
@@ -116,7 +155,22 @@ fn is_label(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, role_of};
+    use super::{Role, heads_related, role_of};
+
+    #[test]
+    fn headings_of_other_pages_are_known_as_a_whole() {
+        for heading in [
+            "Related Articles",
+            " » Lesen Sie auch:",
+            "مقالات ذات صلة",
+            "関連記事",
+        ] {
+            assert!(heads_related(heading), "{heading}");
+        }
+        for text in ["Related work in biology", "", "The most read of his books"] {
+            assert!(!heads_related(text), "{text}");
+        }
+    }
 
     #[test]
     fn lines_are_known_by_their_beginning() {
