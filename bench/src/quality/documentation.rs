@@ -18,8 +18,13 @@ const PAGES_MAX: usize = 20;
 const BYTES: std::ops::RangeInclusive<u64> = 2_000..=500_000;
 /// Characters of a text by which it is recognised.
 const CHARACTERS: usize = 60;
-/// Words in classes of what stands beside a page of documentation.
-const BESIDE: [&str; 7] = [
+/// Words in classes and ids of what stands beside a page of documentation.
+const BESIDE: [&str; 12] = [
+    "nav",
+    "navpath",
+    "footer",
+    "modal",
+    "leftnav",
     "sidebar",
     "navbar",
     "navigation",
@@ -148,13 +153,15 @@ fn texts(page: &Html, selector: &Selector) -> (Texts, Texts) {
     for element in page.select(selector) {
         let words: Vec<&str> = element.text().flat_map(str::split_whitespace).collect();
         let text: String = words.join(" ").chars().take(CHARACTERS).collect();
+        // The sign of a link to a heading itself is left out.
+        let text = text.trim_end_matches(|c: char| !c.is_alphanumeric());
         if text.is_empty() {
             continue;
         }
         let mut around = element.ancestors().filter_map(ElementRef::wrap);
         let is_beside = around.any(stands_beside) || stands_beside(element);
         let place = if is_beside { &mut beside } else { &mut inside };
-        *place.entry(text).or_default() += 1;
+        *place.entry(text.to_owned()).or_default() += 1;
     }
     (inside, beside)
 }
@@ -168,7 +175,8 @@ fn stands_beside(element: ElementRef<'_>) -> bool {
             "navigation" | "complementary" | "contentinfo" | "search"
         )
     });
-    let mut words = own.classes().flat_map(|class| class.split(['-', '_']));
+    let names = own.classes().chain(own.id());
+    let mut words = names.flat_map(|name| name.split(['-', '_']));
     matches!(own.name(), "nav" | "aside" | "footer")
         || by_role
         || words.any(|word| BESIDE.contains(&word))

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use trawl_metadata::{KindGuess, PageKind};
 use trawl_sdk::Tag;
 
 use crate::blocks::{FAR, Page, Region};
@@ -10,7 +11,12 @@ use crate::lexicon::Hint;
 
 /// Adjusts the probabilities of a page with one `main`.
 pub(crate) fn adjust(page: &Page<'_>, probabilities: &mut [f32]) {
-    let Some(main) = blocks_of(page) else { return };
+    let main = blocks_of(page);
+    let text = main.clone().or_else(|| text_of(page, probabilities));
+    if let Some(text) = text {
+        lift_documentation(page, &text, probabilities);
+    }
+    let Some(main) = main else { return };
     lift_title(page, &main, probabilities);
     lift_details(page, &main, probabilities);
     if stands_out(page, &main) {
@@ -103,6 +109,58 @@ fn lift_details(page: &Page<'_>, main: &Range<usize>, probabilities: &mut [f32])
     }
 }
 
+/// How likely a page must be documentation before all of its `main` is.
+const DOCUMENTATION_MIN: f32 = 0.5;
+/// Probability of what is in the `main` of documentation.
+const DOCUMENTATION_TRUST: f32 = 0.8;
+
+/// Share of the expected main content in the region that takes the place of `main`, and share of
+/// the text of that region that must be expected in the main content.
+const TEXT_SHARE: f32 = 0.9;
+const TEXT_EXPECTED_MIN: f32 = 0.6;
+
+/// The blocks of the innermost region with nearly all of the expected main content, if most of its
+/// text is: on many pages of documentation it is no `main`.
+fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<Range<usize>> {
+    let mut expected = vec![0.0_f32; page.regions.len()];
+    for (block, probability) in page.blocks.iter().zip(probabilities) {
+        expected[block.region as usize] += block.stats.units * probability;
+    }
+    for at in (1..page.regions.len()).rev() {
+        expected[page.regions[at].parent as usize] += expected[at];
+    }
+    let least = expected[0] * TEXT_SHARE;
+    // Regions are in document order: the last one with enough is the innermost.
+    let inner = expected.iter().rposition(|&own| own >= least)?;
+    let region = &page.regions[inner];
+    let is_text = expected[inner] >= region.stats.units * TEXT_EXPECTED_MIN;
+    is_text.then_some(region.blocks.0 as usize..region.blocks.1 as usize)
+}
+
+/// In the `main` of documentation all is its text: signatures, indexes and lists of members are
+/// mostly links.
+fn lift_documentation(page: &Page<'_>, main: &Range<usize>, probabilities: &mut [f32]) {
+    let guess = KindGuess::of(page.document);
+    let is_documentation = guess.is_some_and(|guess| {
+        guess.kind == PageKind::Documentation && guess.confidence >= DOCUMENTATION_MIN
+    });
+    if !is_documentation {
+        return;
+    }
+    for at in main.clone() {
+        let region = &page.regions[page.blocks[at].region as usize];
+        if !stands_beside(region) {
+            probabilities[at] = probabilities[at].max(DOCUMENTATION_TRUST);
+        }
+    }
+}
+
+/// Whether a region is in navigation, an aside, a footer or a form.
+fn stands_beside(region: &Region) -> bool {
+    let hints = [Hint::Nav, Hint::Aside, Hint::Footer, Hint::Form];
+    hints.iter().any(|&hint| region.near[hint as usize] < FAR)
+}
+
 /// For each region whether it is in a `details` that has a heading in its summary, outside of
 /// navigation, asides, footers and forms.
 fn sections(page: &Page<'_>) -> Vec<bool> {
@@ -121,10 +179,8 @@ fn sections(page: &Page<'_>) -> Vec<bool> {
         }
     }
     for (at, region) in page.regions.iter().enumerate() {
-        let is_beside = [Hint::Nav, Hint::Aside, Hint::Footer, Hint::Form]
-            .iter()
-            .any(|&hint| region.near[hint as usize] < FAR);
-        is_section[at] = !is_beside && (is_section[at] || is_section[region.parent as usize]);
+        is_section[at] =
+            !stands_beside(region) && (is_section[at] || is_section[region.parent as usize]);
     }
     is_section
 }

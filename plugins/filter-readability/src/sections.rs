@@ -1,6 +1,7 @@
 //! Headings and lists of links that are kept or dropped with the text around them: sections of a
 //! page.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use trawl_sdk::Tag;
@@ -151,39 +152,58 @@ fn headed_until(page: &Page<'_>, at: usize) -> Option<usize> {
     (!is_furniture).then_some(page.regions[outer as usize].blocks.1 as usize)
 }
 
-/// Fewest headings of a kind that are kept before the others of the kind may follow them.
+/// Fewest headings of a kind that are kept, or head a text that is kept, before the others of the
+/// kind may follow them.
 const ALIKE_MIN: usize = 3;
+/// Share of the headings of a kind that head a text that is kept, before they all are headings of
+/// it.
+const HEADING_SHARE: f32 = 0.6;
 /// Share of the text below a heading that is kept before the heading follows it.
 const KEPT_SHARE: f32 = 0.75;
 /// Levels of regions around a heading that it may be the beginning of.
 const BEGUN_LEVELS: usize = 5;
 
-/// Keeps a heading where at least half of its kind are kept, if the text below it is kept: in a
-/// long document, a section without its heading reads like a part of the one before. A heading
-/// without text is left to the model: in a row of others it mostly recommends another page.
-/// Decision D367.
+/// What is known of the headings of a kind, those with the same signature.
+#[derive(Clone, Copy, Default)]
+struct Headings {
+    n_kept: usize,
+    n_left_out: usize,
+    /// Those of both that head a text that is kept.
+    n_heads: usize,
+}
+
+impl Headings {
+    /// Whether the headings of the kind are those of the main content: at least half are kept, or
+    /// most head what is kept, as those of a reference do, which look like code or links.
+    fn are_of_main(self) -> bool {
+        let n_all = self.n_kept + self.n_left_out;
+        let most = self.n_heads as f32 >= n_all as f32 * HEADING_SHARE;
+        self.n_kept >= ALIKE_MIN.max(self.n_left_out) || self.n_heads >= ALIKE_MIN && most
+    }
+}
+
+/// Keeps a heading whose kind is that of the main content, if the text below it is kept: in a long
+/// document, a section without its heading reads like a part of the one before. A heading without
+/// text is left to the model: in a row of others it mostly recommends another page. Decision D367.
 pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
     let headings: Vec<&Region> = page
         .regions
         .iter()
         .filter(|region| region.tag.heading_level().is_some() && !blocks_of(region).is_empty())
         .collect();
-    let mut kinds: Vec<(u32, bool)> = headings
-        .iter()
-        .map(|heading| (heading.signature, is_kept(heading, is_chosen)))
-        .collect();
-    kinds.sort_unstable();
-    for heading in headings.into_iter().rev() {
+    let mut kinds: HashMap<u32, Headings> = HashMap::new();
+    for heading in &headings {
+        let kind = kinds.entry(heading.signature).or_default();
         if is_kept(heading, is_chosen) {
-            continue;
+            kind.n_kept += 1;
+        } else {
+            kind.n_left_out += 1;
         }
-        let kind = heading.signature;
-        let first = kinds.partition_point(|&other| other < (kind, false));
-        let first_kept = kinds.partition_point(|&other| other < (kind, true));
-        let end = kinds.partition_point(|&other| other <= (kind, true));
-        let (n_left_out, n_kept) = (first_kept - first, end - first_kept);
-        let is_alike = n_kept >= ALIKE_MIN.max(n_left_out);
-        if is_alike && heads_kept(page, heading, is_chosen) {
+        kind.n_heads += usize::from(heads_kept(page, heading, is_chosen));
+    }
+    for heading in headings.into_iter().rev() {
+        let is_of_main = kinds[&heading.signature].are_of_main();
+        if is_of_main && !is_kept(heading, is_chosen) && heads_kept(page, heading, is_chosen) {
             is_chosen[blocks_of(heading)].fill(true);
         }
     }
@@ -267,7 +287,10 @@ mod tests {
             assert!(left_out(section, &[2, 4]).is_empty(), "{section}");
             // Without its text, or where most headings are left out.
             assert_eq!(left_out(section, &[4, 5]), [4, 5], "{section}");
-            assert_eq!(left_out(section, &[2, 4, 6]), [2, 4, 6], "{section}");
+            let most = [0, 2, 3, 4, 5, 6, 7];
+            assert_eq!(left_out(section, &most), most, "{section}");
+            // Most head a text that is kept, whatever they look like.
+            assert!(left_out(section, &[2, 4, 6]).is_empty(), "{section}");
         }
     }
 
