@@ -11,12 +11,13 @@ use crate::lexicon::Hint;
 
 /// Adjusts the probabilities of a page with one `main`.
 pub(crate) fn adjust(page: &Page<'_>, probabilities: &mut [f32]) {
-    let main = blocks_of(page);
-    let text = main.clone().or_else(|| text_of(page, probabilities));
-    if let Some(text) = text {
-        lift_documentation(page, &text, probabilities);
+    let main = main_of(page);
+    if let Some(text) = main.or_else(|| text_of(page, probabilities)) {
+        lift_documentation(page, text, probabilities);
     }
-    let Some(main) = main else { return };
+    let Some(main) = main.map(|main| blocks_in(page, main)) else {
+        return;
+    };
     lift_title(page, &main, probabilities);
     lift_details(page, &main, probabilities);
     if stands_out(page, &main) {
@@ -30,7 +31,10 @@ pub(crate) fn adjust(page: &Page<'_>, probabilities: &mut [f32]) {
 
 /// For each block whether it is in the one `main`; `None` if there is none that stands out.
 pub(crate) fn choice(page: &Page<'_>) -> Option<Vec<bool>> {
-    let main = blocks_of(page).filter(|main| stands_out(page, main))?;
+    let main = blocks_in(page, main_of(page)?);
+    if !stands_out(page, &main) {
+        return None;
+    }
     Some(
         (0..page.blocks.len())
             .map(|at| main.contains(&at))
@@ -42,15 +46,18 @@ pub(crate) fn choice(page: &Page<'_>) -> Option<Vec<bool>> {
 /// read like prose, and are longer than a short `main`.
 const OUTSIDE_TRUST: f32 = 0.3;
 
-/// The blocks of the one `main` of a page, if it has text.
-fn blocks_of(page: &Page<'_>) -> Option<Range<usize>> {
-    let mut mains = page.regions.iter().filter(|region| region.tag == Tag::Main);
-    let main = mains.next().filter(|main| has_text(main))?;
-    let (start, end) = main.blocks;
-    mains
-        .next()
-        .is_none()
-        .then_some(start as usize..end as usize)
+/// The one `main` of a page, if it has text.
+fn main_of(page: &Page<'_>) -> Option<usize> {
+    let mains = page.regions.iter().enumerate();
+    let mut mains = mains.filter(|(_, region)| region.tag == Tag::Main);
+    let (main, _) = mains.next().filter(|(_, main)| has_text(main))?;
+    mains.next().is_none().then_some(main)
+}
+
+/// The blocks in a region.
+fn blocks_in(page: &Page<'_>, region: usize) -> Range<usize> {
+    let (start, end) = page.regions[region].blocks;
+    start as usize..end as usize
 }
 
 fn has_text(region: &Region) -> bool {
@@ -119,9 +126,9 @@ const DOCUMENTATION_TRUST: f32 = 0.8;
 const TEXT_SHARE: f32 = 0.9;
 const TEXT_EXPECTED_MIN: f32 = 0.6;
 
-/// The blocks of the innermost region with nearly all of the expected main content, if most of its
-/// text is: on many pages of documentation it is no `main`.
-fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<Range<usize>> {
+/// The innermost region with nearly all of the expected main content, if most of its text is: on
+/// many pages of documentation it is no `main`.
+fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
     let mut expected = vec![0.0_f32; page.regions.len()];
     for (block, probability) in page.blocks.iter().zip(probabilities) {
         expected[block.region as usize] += block.stats.units * probability;
@@ -132,14 +139,13 @@ fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<Range<usize>> {
     let least = expected[0] * TEXT_SHARE;
     // Regions are in document order: the last one with enough is the innermost.
     let inner = expected.iter().rposition(|&own| own >= least)?;
-    let region = &page.regions[inner];
-    let is_text = expected[inner] >= region.stats.units * TEXT_EXPECTED_MIN;
-    is_text.then_some(region.blocks.0 as usize..region.blocks.1 as usize)
+    let is_text = expected[inner] >= page.regions[inner].stats.units * TEXT_EXPECTED_MIN;
+    is_text.then_some(inner)
 }
 
 /// In the `main` of documentation all is its text: signatures, indexes and lists of members are
-/// mostly links.
-fn lift_documentation(page: &Page<'_>, main: &Range<usize>, probabilities: &mut [f32]) {
+/// mostly links. Tables of contents and navigation are not.
+fn lift_documentation(page: &Page<'_>, text: usize, probabilities: &mut [f32]) {
     let guess = KindGuess::of(page.document);
     let is_documentation = guess.is_some_and(|guess| {
         guess.kind == PageKind::Documentation && guess.confidence >= DOCUMENTATION_MIN
@@ -147,12 +153,28 @@ fn lift_documentation(page: &Page<'_>, main: &Range<usize>, probabilities: &mut 
     if !is_documentation {
         return;
     }
-    for at in main.clone() {
-        let region = &page.regions[page.blocks[at].region as usize];
-        if !stands_beside(region) {
+    for at in blocks_in(page, text) {
+        let region = page.blocks[at].region;
+        if !stands_beside(&page.regions[region as usize]) && !is_way(page, text, region) {
             probabilities[at] = probabilities[at].max(DOCUMENTATION_TRUST);
         }
     }
+}
+
+/// Whether a region of the text is, or is in, a smaller part that is named after the way through
+/// the pages: contents, navigation, breadcrumbs.
+fn is_way(page: &Page<'_>, text: usize, region: u32) -> bool {
+    const WAYS: [Hint; 4] = [
+        Hint::NavWord,
+        Hint::CrumbWord,
+        Hint::SideWord,
+        Hint::TocWord,
+    ];
+    let half = page.regions[text].stats.units / 2.0;
+    let inside = page.around(region).take_while(|&at| at as usize != text);
+    let mut parts = inside.map(|at| &page.regions[at as usize]);
+    parts
+        .any(|part| part.stats.units < half && WAYS.iter().any(|&way| part.near[way as usize] == 0))
 }
 
 /// Whether a region is in navigation, an aside, a footer or a form.
