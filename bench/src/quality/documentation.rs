@@ -221,7 +221,8 @@ mod tests {
     fn what_is_kept_and_left_out_is_counted_by_its_text() {
         let page = Html::parse_document(
             "<nav><a href=/a>A</a> <a href=/b>B</a></nav><div class=side-bar><h2>Side</h2></div>\
-             <div class=page-sidebar><h2>Menu</h2></div><h1>Title</h1><h2>One</h2><ul><li>x<li>y</ul><a href=/b>B</a>",
+             <div class=page-sidebar><h2>Menu</h2></div><div id=site-nav><h2>All</h2></div>\
+             <h1>Title <a>¶</a></h1><h2>One</h2><ul><li>x<li>y</ul><a href=/b>B</a>",
         );
         let kept =
             Html::parse_document("<h1>Title</h1><ul><li>x</ul><a href=/a>A</a><a href=/b>B</a>");

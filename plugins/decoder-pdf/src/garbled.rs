@@ -13,6 +13,8 @@ const KINDS_MIN: usize = 2;
 /// most if it is a small digit or letter, in sizes of the font.
 const GAP_MAX: f32 = 0.4;
 const SMALL_MAX: f32 = 0.9;
+/// The characters that the first byte of one of two bytes is printed as.
+const LEADS: [char; 2] = ['Â', 'Ã'];
 /// What windows-1252 has in place of the control characters from 0x80 on; a blank for none.
 const WINDOWS_1252: [char; 32] = [
     '€', ' ', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', ' ', 'Ž', ' ', ' ', '‘', '’',
@@ -34,9 +36,11 @@ impl Garbled {
 
     /// Joins the parts of broken characters if the page has more of them than chance.
     pub(crate) fn mend(&mut self, page: &mut Page) {
-        let may_be = !has_names_in_capitals(page);
-        self.is_known |= may_be && is_garbled(page);
-        if self.is_known && may_be {
+        if !page.text.contains(LEADS) || has_names_in_capitals(page) {
+            return;
+        }
+        self.is_known |= is_garbled(page);
+        if self.is_known {
             mend(page);
         }
     }

@@ -596,6 +596,25 @@ fn scanned_pages_are_said_to_have_no_text() {
 }
 
 #[test]
+fn text_that_is_printed_byte_by_byte_is_joined() {
+    let content = line(
+        "F1",
+        12,
+        72,
+        700,
+        "Gesti\\303\\263n, p\\303\\241gina, \\302\\277qu\\303\\251",
+    );
+    let decoded = decode(&pdf(&[content.as_bytes()], ""));
+    assert!(
+        body(&decoded).contains("Gestión, página, ¿qué"),
+        "{}",
+        body(&decoded)
+    );
+    let warning = "characters printed byte by byte, as UTF-8, were joined";
+    assert_eq!(decoded.warnings, [warning]);
+}
+
+#[test]
 fn other_files_end_with_a_sentence() {
     let fails = |body: &[u8]| testkit::document("application/pdf", body).decode::<Pdf>(json!({}));
     assert!(matches!(fails(b"<p>no"), Err(Failure::Unsupported(_))));

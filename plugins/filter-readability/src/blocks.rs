@@ -1,5 +1,7 @@
 //! A page as blocks of text in regions.
 
+use std::ops::Range;
+
 use trawl_sdk::{Document, Tag};
 
 use crate::facts::Facts;
@@ -152,6 +154,11 @@ impl<'a> Page<'a> {
 }
 
 impl Region {
+    /// The blocks inside.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.blocks.0 as usize..self.blocks.1 as usize
+    }
+
     /// The document as a region.
     pub(crate) fn root() -> Self {
         Self {

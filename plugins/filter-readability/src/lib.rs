@@ -6,7 +6,8 @@
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
 //!    that a block belongs to it; articles may have a model of their own.
 //! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
-//!    of links and headings, and [`mains`] tells what is inside of `main` from the rest.
+//!    of links and headings, [`documentation`] whatever is in its main part, and [`mains`] tells
+//!    what is inside of `main` from the rest.
 //! 5. [`choose`] selects the blocks with the best expected F1; [`sections`] adds the headings of
 //!    sections among many whose headings are selected.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
@@ -18,6 +19,7 @@ mod boundaries;
 mod choose;
 mod companions;
 mod cut;
+mod documentation;
 mod facts;
 mod fallback;
 mod features;
@@ -83,6 +85,7 @@ fn main_content(document: &Document<'_>, is_body: bool) -> Mask {
     }
     let mut probabilities = probabilities(&page);
     companions::lift(&page, &mut probabilities);
+    documentation::lift(&page, &mut probabilities);
     mains::adjust(&page, &mut probabilities);
     sections::lift(&page, &mut probabilities);
     choose::discount_consent(&page, &mut probabilities);

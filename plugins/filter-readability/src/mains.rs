@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use trawl_metadata::{KindGuess, PageKind};
 use trawl_sdk::Tag;
 
 use crate::blocks::{FAR, Page, Region};
@@ -11,11 +10,7 @@ use crate::lexicon::Hint;
 
 /// Adjusts the probabilities of a page with one `main`.
 pub(crate) fn adjust(page: &Page<'_>, probabilities: &mut [f32]) {
-    let main = main_of(page);
-    if let Some(text) = main.or_else(|| text_of(page, probabilities)) {
-        lift_documentation(page, text, probabilities);
-    }
-    let Some(main) = main.map(|main| blocks_in(page, main)) else {
+    let Some(main) = main_of(page).map(|main| page.regions[main].range()) else {
         return;
     };
     lift_title(page, &main, probabilities);
@@ -31,7 +26,7 @@ pub(crate) fn adjust(page: &Page<'_>, probabilities: &mut [f32]) {
 
 /// For each block whether it is in the one `main`; `None` if there is none that stands out.
 pub(crate) fn choice(page: &Page<'_>) -> Option<Vec<bool>> {
-    let main = blocks_in(page, main_of(page)?);
+    let main = page.regions[main_of(page)?].range();
     if !stands_out(page, &main) {
         return None;
     }
@@ -47,17 +42,11 @@ pub(crate) fn choice(page: &Page<'_>) -> Option<Vec<bool>> {
 const OUTSIDE_TRUST: f32 = 0.3;
 
 /// The one `main` of a page, if it has text.
-fn main_of(page: &Page<'_>) -> Option<usize> {
+pub(crate) fn main_of(page: &Page<'_>) -> Option<usize> {
     let mains = page.regions.iter().enumerate();
     let mut mains = mains.filter(|(_, region)| region.tag == Tag::Main);
     let (main, _) = mains.next().filter(|(_, main)| has_text(main))?;
     mains.next().is_none().then_some(main)
-}
-
-/// The blocks in a region.
-fn blocks_in(page: &Page<'_>, region: usize) -> Range<usize> {
-    let (start, end) = page.regions[region].blocks;
-    start as usize..end as usize
 }
 
 fn has_text(region: &Region) -> bool {
@@ -116,69 +105,8 @@ fn lift_details(page: &Page<'_>, main: &Range<usize>, probabilities: &mut [f32])
     }
 }
 
-/// How likely a page must be documentation before all of its `main` is.
-const DOCUMENTATION_MIN: f32 = 0.5;
-/// Probability of what is in the `main` of documentation.
-const DOCUMENTATION_TRUST: f32 = 0.8;
-
-/// Share of the expected main content in the region that takes the place of `main`, and share of
-/// the text of that region that must be expected in the main content.
-const TEXT_SHARE: f32 = 0.9;
-const TEXT_EXPECTED_MIN: f32 = 0.6;
-
-/// The innermost region with nearly all of the expected main content, if most of its text is: on
-/// many pages of documentation it is no `main`.
-fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
-    let mut expected = vec![0.0_f32; page.regions.len()];
-    for (block, probability) in page.blocks.iter().zip(probabilities) {
-        expected[block.region as usize] += block.stats.units * probability;
-    }
-    for at in (1..page.regions.len()).rev() {
-        expected[page.regions[at].parent as usize] += expected[at];
-    }
-    let least = expected[0] * TEXT_SHARE;
-    // Regions are in document order: the last one with enough is the innermost.
-    let inner = expected.iter().rposition(|&own| own >= least)?;
-    let is_text = expected[inner] >= page.regions[inner].stats.units * TEXT_EXPECTED_MIN;
-    is_text.then_some(inner)
-}
-
-/// In the `main` of documentation all is its text: signatures, indexes and lists of members are
-/// mostly links. Tables of contents and navigation are not.
-fn lift_documentation(page: &Page<'_>, text: usize, probabilities: &mut [f32]) {
-    let guess = KindGuess::of(page.document);
-    let is_documentation = guess.is_some_and(|guess| {
-        guess.kind == PageKind::Documentation && guess.confidence >= DOCUMENTATION_MIN
-    });
-    if !is_documentation {
-        return;
-    }
-    for at in blocks_in(page, text) {
-        let region = page.blocks[at].region;
-        if !stands_beside(&page.regions[region as usize]) && !is_way(page, text, region) {
-            probabilities[at] = probabilities[at].max(DOCUMENTATION_TRUST);
-        }
-    }
-}
-
-/// Whether a region of the text is, or is in, a smaller part that is named after the way through
-/// the pages: contents, navigation, breadcrumbs.
-fn is_way(page: &Page<'_>, text: usize, region: u32) -> bool {
-    const WAYS: [Hint; 4] = [
-        Hint::NavWord,
-        Hint::CrumbWord,
-        Hint::SideWord,
-        Hint::TocWord,
-    ];
-    let half = page.regions[text].stats.units / 2.0;
-    let inside = page.around(region).take_while(|&at| at as usize != text);
-    let mut parts = inside.map(|at| &page.regions[at as usize]);
-    parts
-        .any(|part| part.stats.units < half && WAYS.iter().any(|&way| part.near[way as usize] == 0))
-}
-
 /// Whether a region is in navigation, an aside, a footer or a form.
-fn stands_beside(region: &Region) -> bool {
+pub(crate) fn stands_beside(region: &Region) -> bool {
     let hints = [Hint::Nav, Hint::Aside, Hint::Footer, Hint::Form];
     hints.iter().any(|&hint| region.near[hint as usize] < FAR)
 }

@@ -189,7 +189,7 @@ pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
     let headings: Vec<&Region> = page
         .regions
         .iter()
-        .filter(|region| region.tag.heading_level().is_some() && !blocks_of(region).is_empty())
+        .filter(|region| region.tag.heading_level().is_some() && !region.range().is_empty())
         .collect();
     let mut kinds: HashMap<u32, Headings> = HashMap::new();
     for heading in &headings {
@@ -204,19 +204,14 @@ pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
     for heading in headings.into_iter().rev() {
         let is_of_main = kinds[&heading.signature].are_of_main();
         if is_of_main && !is_kept(heading, is_chosen) && heads_kept(page, heading, is_chosen) {
-            is_chosen[blocks_of(heading)].fill(true);
+            is_chosen[heading.range()].fill(true);
         }
     }
 }
 
 /// Whether a block of the heading is kept.
 fn is_kept(heading: &Region, is_chosen: &[bool]) -> bool {
-    is_chosen[blocks_of(heading)].contains(&true)
-}
-
-/// The blocks in a region.
-fn blocks_of(region: &Region) -> Range<usize> {
-    region.blocks.0 as usize..region.blocks.1 as usize
+    is_chosen[heading.range()].contains(&true)
 }
 
 /// Whether the text below a heading, up to the next one of its level, is kept.
@@ -241,11 +236,11 @@ fn heads_kept(page: &Page<'_>, heading: &Region, is_chosen: &[bool]) -> bool {
 /// The blocks after a heading in the region that it stands in, or in one that begins with it;
 /// `None` if it is alone, or in what stands around the text of a page.
 fn text_below(page: &Page<'_>, heading: &Region) -> Option<Range<usize>> {
-    let own = blocks_of(heading);
+    let own = heading.range();
     let around = page.around(heading.parent).take(BEGUN_LEVELS);
     for (n_wrappers, region) in around.enumerate() {
         let outer = &page.regions[region as usize];
-        let blocks = blocks_of(outer);
+        let blocks = outer.range();
         if blocks.end > own.end {
             let is_its_text = n_wrappers == 0 || blocks.start == own.start;
             return is_its_text.then_some(own.end..blocks.end);

@@ -4,8 +4,6 @@ use serde_json::json;
 use trawl_sdk::testkit;
 
 use crate::Readability;
-use crate::blocks::Page;
-use crate::mains;
 
 const PROSE: [&str; 4] = [
     "The river had been rising for three days when the council met, and nobody in the room believed that the old dam would hold through another night of rain.",
@@ -156,63 +154,23 @@ fn a_page_of_an_item_keeps_its_title() {
 }
 
 #[test]
-fn documentation_keeps_what_is_mostly_links() {
-    let rows: String = (0..12)
-        .map(|number| {
-            format!(
-                "<div class=\"col-first\"><code><a href=\"/lang/Object.html\">Object</a></code></div>\
-                 <div class=\"col-second\"><code><a href=\"#get{number}\" class=\"member-name-link\">get{number}</a></code></div>"
-            )
-        })
+fn documentation_keeps_an_index_beside_its_text() {
+    let entries: String = (0..40)
+        .map(|number| format!("<td><a href=\"m{number}.html\">entry{number}</a></td>"))
         .collect();
-    let details: String = (0..12)
-        .map(|number| {
-            format!(
-                "<section class=\"detail\"><h3>get{number}</h3><pre>public Object get{number}()</pre><p>{}</p>\
-                 <dl><dt>Returns:</dt><dd><code>null</code> if there is none</dd></dl></section>",
-                PROSE[number % PROSE.len()]
-            )
-        })
+    let members: String = PROSE
+        .iter()
+        .map(|text| format!("<h3>fill</h3><pre><code>dam.fill(river)</code></pre><p>{text} <code>null</code>.</p>"))
         .collect();
-    let content = format!(
-        "<h1>Class Dam</h1><section class=\"class-description\"><pre>public class Dam</pre><p>{}</p></section>\
-         <section class=\"method-summary\"><h2>Method Summary</h2><div class=\"summary-table\">{rows}</div></section>\
-         <section class=\"method-details\"><h2>Method Details</h2>{details}</section>\
-         <div class=\"inherited-list\"><h3>Methods inherited from <a href=\"/lang/Object.html\">Object</a></h3>\
-         <code><a href=\"/o#c\">clone</a>, <a href=\"/o#e\">equals</a>, <a href=\"/o#f\">finalize</a>, <a href=\"/o#h\">hash</a></code></div>",
-        PROSE[0]
-    );
-    let menu: String = (0..20)
-        .map(|number| format!("<li><a href=\"C{number}.html\">Class number {number}</a></li>"))
-        .collect();
-    let head = "<title>Dam (Dams 3.1 API)</title><meta name=\"generator\" content=\"javadoc/17\">";
-    for frame in [
-        format!("<nav><ul>{menu}</ul></nav><main role=\"main\">{content}</main>"),
-        format!(
-            "<div class=\"nav-list\"><ul>{menu}</ul></div><div class=\"contents\">{content}</div>"
-        ),
-    ] {
-        let html = format!(
-            "<html><head>{head}</head><body class=\"class-declaration-page\">{frame}</body></html>"
-        );
-        let kept = [
-            "Class Dam",
-            "Method Summary",
-            "get7",
-            "Object",
-            "Method Details",
-            PROSE[1],
-        ];
-        check(&html, &kept, &["Class number 3"]);
-        // Whatever the model makes of it, if there is a `main`.
-        let page = testkit::page(&html);
-        let document = page.document();
-        let page = Page::of(&document).expect("a small page");
-        let mut probabilities = vec![0.1; page.blocks.len()];
-        mains::adjust(&page, &mut probabilities);
-        let n_lifted = probabilities.iter().filter(|&&own| own > 0.5).count();
-        let has_main = frame.contains("<main");
-        assert_eq!(n_lifted > 60, has_main, "{n_lifted}");
+    let page = testkit::page(&format!(
+        "<title>Dam (Dams 3.1 API)</title><meta name=generator content='javadoc/17'><main><h1>Class Dam</h1>{members}\
+         <div class=related-links><h4>More</h4><table><tr>{entries}</table></div></main>"
+    ))
+    .url("https://example.com/docs/api/Dam.html");
+    let mask = page.keep::<Readability>(json!({})).expect("a mask");
+    let text = page.masked(mask).document().text();
+    for piece in ["Class Dam", "More", "entry0", "entry39"] {
+        assert!(text.contains(piece), "{piece:?} is missing in:\n{text}");
     }
 }
 

@@ -96,6 +96,23 @@ fn every_part_of_an_article_has_its_role() {
 }
 
 #[test]
+fn a_list_of_other_pages_is_known_by_its_heading() {
+    let [first, second, third] = PROSE.map(|text| format!("<p>{text}</p>"));
+    let with = |heading: &str| {
+        testkit::page(&format!(
+            "<article><h1>The flood</h1>{first}{second}{third}<div class=x9><div><b>{heading}</b></div>\
+             <ul><li><a href=/m>The mayor resigned</a><li><a href=/b>A bridge was closed</a></ul></div></article>"
+        ))
+    };
+    for heading in ["Related articles", "مقالات ذات صلة"] {
+        let role = role_of(&with(heading), "A bridge was closed");
+        assert_eq!(role, Some(Role::Related), "{heading}");
+    }
+    assert_eq!(role_of(&with("What happened"), "A bridge was closed"), None);
+    assert_eq!(role_of(&with("Related articles"), PROSE[2]), None);
+}
+
+#[test]
 fn the_body_alone_has_no_other_part() {
     let text = text_with(json!({"only": "body"}));
     for piece in PROSE {
