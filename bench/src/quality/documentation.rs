@@ -19,20 +19,41 @@ const BYTES: std::ops::RangeInclusive<u64> = 2_000..=500_000;
 /// Characters of a text by which it is recognised.
 const CHARACTERS: usize = 60;
 /// Words in classes and ids of what stands beside a page of documentation.
-const BESIDE: [&str; 12] = [
+const BESIDE: [&str; 14] = [
     "nav",
+    "navheader",
+    "navfooter",
     "navpath",
     "footer",
-    "modal",
+    "popup",
     "leftnav",
+    "modal",
     "sidebar",
     "navbar",
     "navigation",
     "breadcrumb",
     "breadcrumbs",
     "menu",
-    "toc",
 ];
+/// What generators name otherwise: the header and the lists of chapters and versions of Node.js,
+/// the box of links beside a page of Apache, the bar of rustdoc on small screens.
+const BESIDE_OF_GENERATORS: [&str; 5] = [
+    ".header-container",
+    "#column2",
+    "#gtoc",
+    "#quickview",
+    "rustdoc-topbar",
+];
+/// Words in classes and ids of tables of contents.
+const CONTENTS: [&str; 2] = ["toc", "contents"];
+/// Fewest links of a table of contents, and the share of those that lead within the page.
+const CONTENTS_LINKS_MIN: usize = 3;
+const CONTENTS_WITHIN_MIN: f64 = 0.9;
+/// Share of the text in links of one that is named so, and of a list.
+const CONTENTS_TEXT_MIN: f64 = 0.5;
+const LIST_TEXT_MIN: f64 = 0.7;
+/// Most headings between a list of contents and what its first link leads to.
+const CONTENTS_HEADINGS_MAX: usize = 2;
 
 /// How often each text occurs.
 type Texts = HashMap<String, usize>;
@@ -149,37 +170,139 @@ impl Counts {
 
 /// The texts of the elements that match, in the text of the page and beside it.
 fn texts(page: &Html, selector: &Selector) -> (Texts, Texts) {
+    let places = Places::of(page);
     let (mut inside, mut beside) = (Texts::new(), Texts::new());
-    for element in page.select(selector) {
+    // Where the outermost element that stands beside the text ends.
+    let mut beside_until = 0;
+    for (order, element) in elements(page) {
+        let behind = order + 1 + elements_of(element).count();
+        let is_beside =
+            order < beside_until || stands_beside(element) || places.are_led_by(element, behind);
+        if is_beside {
+            beside_until = beside_until.max(behind);
+        }
+        if !selector.matches(&element) {
+            continue;
+        }
         let words: Vec<&str> = element.text().flat_map(str::split_whitespace).collect();
         let text: String = words.join(" ").chars().take(CHARACTERS).collect();
         // The sign of a link to a heading itself is left out.
         let text = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-        if text.is_empty() {
-            continue;
+        if !text.is_empty() {
+            let place = if is_beside { &mut beside } else { &mut inside };
+            *place.entry(text.to_owned()).or_default() += 1;
         }
-        let mut around = element.ancestors().filter_map(ElementRef::wrap);
-        let is_beside = around.any(stands_beside) || stands_beside(element);
-        let place = if is_beside { &mut beside } else { &mut inside };
-        *place.entry(text.to_owned()).or_default() += 1;
     }
     (inside, beside)
 }
 
-/// Whether an element is navigation, a sidebar or a footer.
+/// The elements of a page in document order, with their place in it.
+fn elements(page: &Html) -> impl Iterator<Item = (usize, ElementRef<'_>)> {
+    let nodes = page.tree.root().descendants();
+    nodes.filter_map(ElementRef::wrap).enumerate()
+}
+
+/// The elements inside of another one.
+fn elements_of(element: ElementRef<'_>) -> impl Iterator<Item = ElementRef<'_>> {
+    element.descendants().skip(1).filter_map(ElementRef::wrap)
+}
+
+/// Whether an element is navigation, a sidebar or a footer. The page itself is none, whatever its
+/// classes say of its state.
 fn stands_beside(element: ElementRef<'_>) -> bool {
     let own = element.value();
+    if matches!(own.name(), "html" | "body") {
+        return false;
+    }
     let by_role = own.attr("role").is_some_and(|role| {
         matches!(
             role,
             "navigation" | "complementary" | "contentinfo" | "search"
         )
     });
-    let names = own.classes().chain(own.id());
-    let mut words = names.flat_map(|name| name.split(['-', '_']));
+    let of_generators = Selector::parse(&BESIDE_OF_GENERATORS.join(", ")).expect("selectors");
     matches!(own.name(), "nav" | "aside" | "footer")
         || by_role
-        || words.any(|word| BESIDE.contains(&word))
+        || is_named(element, &BESIDE)
+        || of_generators.matches(&element)
+}
+
+/// Whether a class or the id of an element has one of these words.
+fn is_named(element: ElementRef<'_>, words: &[&str]) -> bool {
+    let own = element.value();
+    let names = own.classes().chain(own.id());
+    let mut own = names.flat_map(|name| name.split(['-', '_']));
+    own.any(|own| words.contains(&own.to_ascii_lowercase().as_str()))
+}
+
+/// Where on a page what can be led to is, in document order.
+struct Places<'a> {
+    ids: HashMap<&'a str, usize>,
+    headings: Vec<usize>,
+}
+
+impl<'a> Places<'a> {
+    fn of(page: &'a Html) -> Self {
+        let (mut ids, mut headings) = (HashMap::new(), Vec::new());
+        for (order, element) in elements(page) {
+            let name = element
+                .attr("name")
+                .filter(|_| element.value().name() == "a");
+            if let Some(id) = element.attr("id").or(name) {
+                ids.entry(id).or_insert(order);
+            }
+            if matches!(
+                element.value().name(),
+                "h1" | "h2" | "h3" | "h4" | "h5" | "h6"
+            ) {
+                headings.push(order);
+            }
+        }
+        Self { ids, headings }
+    }
+
+    /// Whether an element is a table of contents of the page: one by its name, or a list that is
+    /// followed by what its first link leads to. A list of other pages is text. `behind` is the
+    /// place behind the element.
+    fn are_led_by(&self, element: ElementRef<'_>, behind: usize) -> bool {
+        let name = element.value().name();
+        let is_named = !matches!(name, "html" | "body") && is_named(element, &CONTENTS);
+        if !is_named && !matches!(name, "ul" | "ol" | "dl") {
+            return false;
+        }
+        let length = |element: ElementRef<'_>| -> usize {
+            let words = element.text().flat_map(str::split_whitespace);
+            words.map(str::len).sum()
+        };
+        let (mut n_links, mut in_links, mut targets) = (0, 0, Vec::new());
+        for link in elements_of(element).filter(|link| link.value().name() == "a") {
+            let Some(href) = link.attr("href") else {
+                continue;
+            };
+            n_links += 1;
+            in_links += length(link);
+            targets.extend(href.strip_prefix('#'));
+        }
+        let least = if is_named {
+            CONTENTS_TEXT_MIN
+        } else {
+            LIST_TEXT_MIN
+        };
+        n_links >= CONTENTS_LINKS_MIN
+            && targets.len() as f64 >= n_links as f64 * CONTENTS_WITHIN_MIN
+            && in_links as f64 >= length(element) as f64 * least
+            && (is_named || self.follows(behind, targets[0]))
+    }
+
+    /// Whether the element with this id is at or behind a place, with few headings between.
+    fn follows(&self, behind: usize, id: &str) -> bool {
+        let target = self.ids.get(id).filter(|&&target| target >= behind);
+        target.is_some_and(|&target| {
+            let headings = self.headings.iter();
+            let between = headings.filter(|&heading| (behind..target).contains(heading));
+            between.count() <= CONTENTS_HEADINGS_MAX
+        })
+    }
 }
 
 /// Up to [`PAGES_MAX`] pages below a folder, evenly over their sorted paths.
@@ -213,7 +336,7 @@ fn sorted(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use scraper::Html;
+    use scraper::{Html, Selector};
 
     use super::{Count, Counts};
 
@@ -233,5 +356,41 @@ mod tests {
         assert_eq!(counts.items, count(1, 2));
         assert_eq!(counts.navigation, count(1, 2));
         assert!((Count::default().share() - 1.0).abs() < f64::EPSILON);
+    }
+
+    /// How many list items are in the text of a page, and how many links beside it.
+    fn n_items_and_links_beside(html: &str) -> (usize, usize) {
+        let page = Html::parse_document(html);
+        let texts = |css: &str| super::texts(&page, &Selector::parse(css).expect("a selector"));
+        let ((items, _), (_, links)) = (texts("li"), texts("a[href]"));
+        (items.values().sum(), links.values().sum())
+    }
+
+    #[test]
+    fn tables_of_contents_stand_beside_the_text() {
+        let links = |prefix: &str| {
+            let link = |name| format!("<li><a href={prefix}{name}>{name}</a>");
+            ["a", "b", "c"].map(link).concat()
+        };
+        let rest = "<h2 id=a>A</h2><h2 id=b>B</h2><h2><a name=c>C</a></h2>";
+        let (own, others) = (links("#"), links("x.html#"));
+        let list = |links: &str| n_items_and_links_beside(&format!("<ul>{links}</ul>{rest}"));
+        assert_eq!(list(&own), (0, 3));
+        assert_eq!(list(&others), (3, 0));
+        assert_eq!(list(&own.replace("</a>", "</a> with a text")), (3, 0));
+        assert_eq!(list(&own.replace("<li><a href=#c>c</a>", "")), (2, 0));
+        // Behind what it leads to, and far before it.
+        let behind = format!("{rest}<ul>{own}</ul>");
+        assert_eq!(n_items_and_links_beside(&behind), (3, 0));
+        let far = format!("<ul>{own}</ul><h2>x</h2><h2>y</h2><h2>z</h2>{rest}");
+        assert_eq!(n_items_and_links_beside(&far), (3, 0));
+        // By name, wherever it is.
+        let named = |links: &str| format!("{rest}<div class=page-TOC><ul>{links}</ul></div>");
+        assert_eq!(n_items_and_links_beside(&named(&own)), (0, 3));
+        assert_eq!(n_items_and_links_beside(&named(&others)), (3, 0));
+        let body = format!("<body class=sidebar-visible>{rest}<ul>{others}</ul>");
+        assert_eq!(n_items_and_links_beside(&body), (3, 0));
+        let generators = format!("<div id=column2><ul>{others}</ul></div>{rest}");
+        assert_eq!(n_items_and_links_beside(&generators), (0, 3));
     }
 }

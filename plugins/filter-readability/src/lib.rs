@@ -18,6 +18,7 @@ mod blocks;
 mod boundaries;
 mod choose;
 mod companions;
+mod contents;
 mod cut;
 mod documentation;
 mod facts;
@@ -34,6 +35,7 @@ mod sections;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod title;
 #[doc(hidden)]
 pub mod training;
 
@@ -83,11 +85,18 @@ fn main_content(document: &Document<'_>, is_body: bool) -> Mask {
     if page.blocks.is_empty() {
         return Mask::of(document);
     }
-    let mut probabilities = probabilities(&page);
+    let kind = KindGuess::of(document);
+    let is_article = kind.is_some_and(|guess| guess.kind == PageKind::Article);
+    let is_documentation = documentation::is_guessed(kind);
+    let mut probabilities = probabilities(&page, forest_of(is_article));
     companions::lift(&page, &mut probabilities);
-    documentation::lift(&page, &mut probabilities);
     mains::adjust(&page, &mut probabilities);
     sections::lift(&page, &mut probabilities);
+    if is_documentation {
+        documentation::adjust(&page, &mut probabilities);
+    } else if is_article {
+        contents::lower(&page, 0, &mut probabilities);
+    }
     choose::discount_consent(&page, &mut probabilities);
     let caution = if is_body {
         choose::CAUTION_OF_BODY
@@ -106,6 +115,9 @@ fn main_content(document: &Document<'_>, is_body: bool) -> Mask {
     }
     let mut is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
     sections::keep_headings(&page, &mut is_chosen);
+    if is_article || is_documentation {
+        title::keep(&page, &mut is_chosen);
+    }
     mask::of(&page, &is_chosen)
 }
 
@@ -123,8 +135,8 @@ fn with_roles<'a>(document: &'a Document<'a>, mask: Mask, wanted: Wanted) -> Mas
 }
 
 /// For each block the probability that it belongs to the main content.
-fn probabilities(page: &Page<'_>) -> Vec<f32> {
-    let (features, forest) = (Features::of(page), forest_of(page));
+fn probabilities(page: &Page<'_>, forest: &Forest) -> Vec<f32> {
+    let features = Features::of(page);
     let mut rows = [const { Row::new() }; ROWS];
     let mut probabilities = Vec::with_capacity(page.blocks.len());
     for first in (0..page.blocks.len()).step_by(ROWS) {
@@ -138,12 +150,8 @@ fn probabilities(page: &Page<'_>) -> Vec<f32> {
 }
 
 /// The model of a page: articles may have one of their own.
-fn forest_of(page: &Page<'_>) -> &'static Forest {
-    let is_article = || {
-        let guess = KindGuess::of(page.document);
-        guess.is_some_and(|guess| guess.kind == PageKind::Article)
-    };
-    if !std::ptr::eq(model::ARTICLES, &model::BLOCKS) && is_article() {
+fn forest_of(is_article: bool) -> &'static Forest {
+    if is_article {
         model::ARTICLES
     } else {
         &model::BLOCKS

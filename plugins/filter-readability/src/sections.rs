@@ -201,9 +201,9 @@ pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
         }
         kind.n_heads += usize::from(heads_kept(page, heading, is_chosen));
     }
-    for heading in headings.into_iter().rev() {
+    for heading in headings.iter().rev() {
         let is_of_main = kinds[&heading.signature].are_of_main();
-        if is_of_main && !is_kept(heading, is_chosen) && heads_kept(page, heading, is_chosen) {
+        if is_kept(heading, is_chosen) || is_of_main && heads_kept(page, heading, is_chosen) {
             is_chosen[heading.range()].fill(true);
         }
     }
@@ -287,6 +287,13 @@ mod tests {
             // Most head a text that is kept, whatever they look like.
             assert!(left_out(section, &[2, 4, 6]).is_empty(), "{section}");
         }
+    }
+
+    #[test]
+    fn a_heading_is_kept_whole() {
+        let section = "<h3>put(Key)<div>since 2.1</div></h3>";
+        assert!(left_out(section, &[1, 2]).is_empty());
+        assert_eq!(left_out(section, &[4, 5]), [4, 5]);
     }
 
     #[test]

@@ -175,6 +175,64 @@ fn documentation_keeps_an_index_beside_its_text() {
 }
 
 #[test]
+fn the_heading_that_repeats_the_title_is_kept_wherever_it_stands() {
+    let text = PROSE.map(|text| format!("<p>{text}</p>")).concat();
+    // What is named after consent is left out otherwise.
+    let html = |name: &str| {
+        format!(
+            "<title>The flood of the valley</title><script>0</script><div class={name}><h1>The flood of the valley</h1>\
+             <p>Other pages</p></div><div class=article-body>{text}</div>"
+        )
+    };
+    check(
+        &html("consent-bar"),
+        &["The flood of the valley", PROSE[0]],
+        &["Other pages"],
+    );
+    let other = html("consent-bar").replace("<h1>The flood of the valley", "<h1>Cookies");
+    check(&other, &[PROSE[0]], &["Cookies"]);
+}
+
+#[test]
+fn a_manual_is_kept_without_its_table_of_contents() {
+    let names = ["walls", "gates", "locks", "sluices"];
+    let part = |at: usize| {
+        let (name, text) = (names[at], PROSE[at]);
+        format!(
+            "<h2 id={name}>{name}</h2><p>{text} Set <code>{name} = 2</code>.</p><pre>{name} = 2</pre><p>{text}</p>"
+        )
+    };
+    let parts: String = (0..names.len()).map(part).collect();
+    let entries = |prefix: &str| {
+        let entry = |name| format!("<li><a href=\"{prefix}{name}\">On {name}</a>");
+        names.map(entry).concat()
+    };
+    let manual = |list: &str| {
+        format!(
+            "<title>Dams 2.1 manual</title><div class=topbar><h1>Manual of Dams</h1></div>\
+             <div class=interior><ul>{list}</ul>{parts}</div>"
+        )
+    };
+    let kept = |html: &str, path: &str| {
+        let page = testkit::page(html).url(&format!("https://example.com/{path}"));
+        let mask = page.keep::<Readability>(json!({})).expect("a mask");
+        page.masked(mask).document().text()
+    };
+    let text = kept(&manual(&entries("#")), "docs/dams/manual.html");
+    for piece in ["Manual of Dams", "walls", "sluices = 2"] {
+        assert!(text.contains(piece), "{piece:?} is missing in:\n{text}");
+    }
+    assert!(!text.contains("On gates"), "{text}");
+    let text = kept(&manual(&entries("part/")), "docs/dams/manual.html");
+    assert!(text.contains("On gates"), "{text}");
+    let article = manual(&entries("#"))
+        .replace("<code>", "<i>")
+        .replace("<pre>", "<p>");
+    let text = kept(&article, "2026/11/dams-of-the-valley");
+    assert!(!text.contains("On gates"), "{text}");
+}
+
+#[test]
 fn a_product_keeps_its_description() {
     let html = around(
         "Walnut desk | Woodshop",

@@ -1,7 +1,11 @@
 //! What tells the kind of a page: counts of elements, words of classes, types in its data, words of
-//! its URL.
+//! its URL, and what a manual has: headings and links that lead to them.
 
-use trawl_sdk::{Document, Element, Tag};
+use trawl_sdk::{Document, Element, Kind, Tag};
+
+use super::words::{
+    BOOK_RELATIONS, GENERATORS, LABELS, METAS, N_GROUPS, SEGMENTS, TITLE_WORDS, TYPES, WORDS,
+};
 
 /// Elements that are counted, in the order of their counts.
 const TAGS: [Tag; 23] = [
@@ -30,234 +34,6 @@ const TAGS: [Tag; 23] = [
     Tag::Label,
 ];
 
-/// Groups of words in classes, ids and properties: those of comments, threads, products, prices,
-/// reviews, cards, manuals, articles, listings and advertisements for oneself.
-const N_GROUPS: usize = 10;
-
-/// The words with their group, sorted.
-const WORDS: [(&str, u8); 66] = [
-    ("article", 7),
-    ("author", 7),
-    ("banner", 9),
-    ("basket", 3),
-    ("byline", 7),
-    ("card", 5),
-    ("cards", 5),
-    ("cart", 3),
-    ("checkout", 3),
-    ("codehilite", 6),
-    ("comment", 0),
-    ("comments", 0),
-    ("cta", 9),
-    ("doc", 6),
-    ("docblock", 6),
-    ("docs", 6),
-    ("entry", 7),
-    ("facet", 8),
-    ("facets", 8),
-    ("features", 9),
-    ("filter", 8),
-    ("filters", 8),
-    ("forum", 1),
-    ("forums", 1),
-    ("grid", 5),
-    ("hero", 9),
-    ("highlight", 6),
-    ("listing", 8),
-    ("listings", 8),
-    ("markdown", 6),
-    ("message", 1),
-    ("messages", 1),
-    ("pager", 8),
-    ("pagination", 8),
-    ("post", 1),
-    ("posts", 1),
-    ("price", 3),
-    ("prices", 3),
-    ("pricing", 9),
-    ("product", 2),
-    ("products", 2),
-    ("rating", 4),
-    ("ratings", 4),
-    ("replies", 0),
-    ("reply", 0),
-    ("result", 8),
-    ("results", 8),
-    ("review", 4),
-    ("reviews", 4),
-    ("sku", 2),
-    ("slider", 9),
-    ("sphinx", 6),
-    ("stars", 4),
-    ("story", 7),
-    ("teaser", 5),
-    ("teasers", 5),
-    ("testimonial", 9),
-    ("testimonials", 9),
-    ("thread", 1),
-    ("threads", 1),
-    ("tile", 5),
-    ("tiles", 5),
-    ("toc", 6),
-    ("topic", 1),
-    ("topics", 1),
-    ("variant", 2),
-];
-
-/// Parts of schema.org types.
-const TYPES: [&[&str]; 8] = [
-    &["Article", "BlogPosting", "Report"],
-    &["Product", "Offer"],
-    &["DiscussionForum", "QAPage", "Question", "Comment"],
-    &["CollectionPage", "ItemList", "SearchResults"],
-    &["FAQPage", "HowTo", "Recipe"],
-    &["Service", "LocalBusiness", "Organization"],
-    &["WebPage", "AboutPage"],
-    &["BreadcrumbList"],
-];
-
-/// Software that generates manuals, and software of forums.
-const GENERATORS: [&[&str]; 2] = [
-    &[
-        "sphinx",
-        "mkdocs",
-        "docusaurus",
-        "rustdoc",
-        "doxygen",
-        "javadoc",
-        "mdbook",
-        "gitbook",
-        "vitepress",
-        "vuepress",
-        "typedoc",
-        "asciidoctor",
-        "docbook",
-        "readthedocs",
-        "mediawiki",
-        "docutils",
-    ],
-    &[
-        "discourse",
-        "phpbb",
-        "vbulletin",
-        "xenforo",
-        "flarum",
-        "mybb",
-        "nodebb",
-        "vanilla",
-        "invision",
-    ],
-];
-
-/// Words in a `meta` that say that the page has a price, and when it was published.
-const METAS: [&[&str]; 2] = [
-    &["price"],
-    &[
-        "published_time",
-        "datepublished",
-        "pubdate",
-        "publish-date",
-        "publish_date",
-    ],
-];
-
-/// Segments of paths, without their ending.
-const SEGMENTS: [&[&str]; 6] = [
-    &[
-        "docs",
-        "doc",
-        "documentation",
-        "manual",
-        "reference",
-        "api",
-        "wiki",
-        "guide",
-        "guides",
-        "tutorial",
-        "tutorials",
-        "learn",
-        "handbook",
-        "help",
-    ],
-    &[
-        "forum",
-        "forums",
-        "thread",
-        "threads",
-        "topic",
-        "topics",
-        "t",
-        "questions",
-        "question",
-        "discussion",
-        "discussions",
-        "community",
-        "viewtopic",
-        "showthread",
-        "comments",
-    ],
-    &[
-        "product", "products", "p", "item", "items", "dp", "shop", "store", "buy",
-    ],
-    &[
-        "blog", "blogs", "news", "article", "articles", "story", "stories", "post", "posts",
-        "magazine",
-    ],
-    &[
-        "category",
-        "categories",
-        "collection",
-        "collections",
-        "tag",
-        "tags",
-        "browse",
-        "search",
-        "list",
-        "listing",
-        "listings",
-        "results",
-        "catalog",
-    ],
-    &[
-        "service",
-        "services",
-        "solution",
-        "solutions",
-        "pricing",
-        "platform",
-        "about",
-        "features",
-        "industries",
-    ],
-];
-
-/// Labels of host names.
-const LABELS: [&[&str]; 4] = [
-    &[
-        "docs",
-        "doc",
-        "developer",
-        "developers",
-        "wiki",
-        "help",
-        "support",
-        "readthedocs",
-    ],
-    &[
-        "forum",
-        "forums",
-        "community",
-        "discuss",
-        "discourse",
-        "answers",
-        "stackexchange",
-        "stackoverflow",
-        "reddit",
-    ],
-    &["shop", "store"],
-    &["blog", "news"],
-];
-
 // Where the counts of each sort begin.
 const OG_TYPES: usize = 0;
 const OF_TYPES: usize = OG_TYPES + 3;
@@ -269,11 +45,21 @@ const OF_SEGMENTS: usize = OF_GROUPS + N_GROUPS;
 const OF_LABELS: usize = OF_SEGMENTS + SEGMENTS.len();
 const OF_PATH: usize = OF_LABELS + LABELS.len();
 
+const OF_MANUAL: usize = OF_PATH + 5;
+// What is counted of a manual.
+const NAMED_HEADINGS: usize = OF_MANUAL;
+const LINKED_HEADINGS: usize = OF_MANUAL + 1;
+const INNER_LINKS: usize = OF_MANUAL + 2;
+const BOOK_LINKS: usize = OF_MANUAL + 3;
+const TITLE: usize = OF_MANUAL + 4;
+
 /// Number of counts.
-pub(super) const N_COUNTS: usize = OF_PATH + 5;
+pub(super) const N_COUNTS: usize = OF_MANUAL + 5;
 
 /// Most bytes of a class list that are read: the rest is utility classes.
 const NAMES_BYTES_MAX: usize = 128;
+/// Most bytes of a comment that names what made the page.
+const COMMENT_BYTES_MAX: usize = 300;
 /// Most bytes between the key of a type and the end of its value.
 const TYPE_BYTES_MAX: usize = 60;
 
@@ -301,11 +87,19 @@ impl Evidence {
         let mut has_og_type = false;
         // The first node behind a template, which is never shown.
         let mut shown_from = 0;
-        for element in document.elements() {
-            let at = element.node().index();
+        for node in document.descendants() {
+            let at = node.index();
             if at < shown_from {
                 continue;
             }
+            let element = match node.kind() {
+                Kind::Element(element) => element,
+                Kind::Comment(text) => {
+                    evidence.read_comment(text);
+                    continue;
+                }
+                _ => continue,
+            };
             match element.tag() {
                 Tag::Template => {
                     let last = element.node().descendants().last();
@@ -314,13 +108,17 @@ impl Evidence {
                 }
                 Tag::Meta => evidence.read_meta(element, &mut has_og_type),
                 Tag::Script => evidence.read_script(element),
+                Tag::Link => evidence.read_relations(element),
                 tag => evidence.read_tag(tag),
             }
+            evidence.read_place(element);
             evidence.read_names(element);
         }
-        for count in &mut evidence.counts[OF_TAGS..OF_SEGMENTS] {
-            *count = count.ln_1p();
+        let logarithms = (OF_TAGS..OF_SEGMENTS).chain(NAMED_HEADINGS..=INNER_LINKS);
+        for at in logarithms {
+            evidence.counts[at] = evidence.counts[at].ln_1p();
         }
+        evidence.read_title(&document.title().unwrap_or_default());
         if let Some(url) = document.resolve_url(document.url()) {
             evidence.read_host(url.host_str().unwrap_or_default());
             evidence.read_path(url.path());
@@ -375,6 +173,49 @@ impl Evidence {
         for (_, value) in meta.attrs() {
             let value = value.to_ascii_lowercase();
             self.note_all(OF_METAS, &METAS, |word| value.contains(word));
+        }
+    }
+
+    /// Software that makes manuals says so in a comment as often as in a `meta`.
+    fn read_comment(&mut self, text: &str) {
+        if text.len() <= COMMENT_BYTES_MAX && (text.contains("enerat") || text.contains("reated")) {
+            let text = text.to_ascii_lowercase();
+            self.note_all(OF_GENERATORS, &GENERATORS[..1], |word| text.contains(word));
+        }
+    }
+
+    fn read_relations(&mut self, link: Element<'_>) {
+        let relations = link.attr("rel").unwrap_or_default();
+        let mut relations = relations
+            .split_ascii_whitespace()
+            .map(str::to_ascii_lowercase);
+        if relations.any(|own| BOOK_RELATIONS.contains(&own.as_str())) {
+            self.note(BOOK_LINKS);
+        }
+    }
+
+    /// Counts headings with an id, links within the page, and those of headings.
+    fn read_place(&mut self, element: Element<'_>) {
+        let is_heading = |element: Element<'_>| element.tag().heading_level().is_some();
+        if is_heading(element) && element.id().is_some() {
+            self.counts[NAMED_HEADINGS] += 1.0;
+        }
+        let leads_within = element.tag() == Tag::A
+            && element
+                .attr("href")
+                .is_some_and(|href| href.len() > 1 && href.starts_with('#'));
+        if leads_within {
+            self.counts[INNER_LINKS] += 1.0;
+            let around = element.node().parent().and_then(|node| node.as_element());
+            self.counts[LINKED_HEADINGS] += f32::from(around.is_some_and(is_heading));
+        }
+    }
+
+    fn read_title(&mut self, title: &str) {
+        let title = title.to_lowercase();
+        let mut words = title.split(|it: char| !it.is_alphanumeric());
+        if words.any(|word| TITLE_WORDS.contains(&word)) {
+            self.note(TITLE);
         }
     }
 
@@ -481,7 +322,10 @@ fn group_of(word: &[u8]) -> Option<u8> {
 mod tests {
     use trawl_sdk::testkit;
 
-    use super::{Evidence, N_GROUPS, OF_GROUPS, OF_PATH, OF_TAGS, TAGS, Tag, WORDS, groups_of};
+    use super::{
+        Evidence, N_GROUPS, OF_GENERATORS, OF_GROUPS, OF_MANUAL, OF_PATH, OF_TAGS, TAGS, Tag,
+        WORDS, groups_of,
+    };
 
     #[test]
     fn words_are_sorted_and_of_a_group() {
@@ -508,8 +352,30 @@ mod tests {
         assert!((of_tag(Tag::P) - 2_f32.ln_1p()).abs() < 1e-6);
         assert!((of_tag(Tag::A) - 1_f32.ln_1p()).abs() < 1e-6);
         assert!((evidence.counts[OF_GROUPS] - 1_f32.ln_1p()).abs() < 1e-6);
-        let path = &evidence.counts[OF_PATH..];
+        let path = &evidence.counts[OF_PATH..OF_MANUAL];
         assert_eq!(path, [3.0, 0.0, 2.0, 1.0, 1.0]);
         assert!((evidence.n_texts - 3.0).abs() < f32::EPSILON);
+    }
+
+    /// What is counted of a manual, and whether a program for manuals made the page.
+    fn of_manual(html: &str) -> ([f32; 5], bool) {
+        let page = testkit::page(html);
+        let counts = Evidence::of(&page.document()).counts;
+        let manual = counts[OF_MANUAL..].try_into().expect("five counts");
+        (manual, counts[OF_GENERATORS] > 0.0)
+    }
+
+    #[test]
+    fn a_manual_has_headings_that_links_lead_to() {
+        let html = "<title>Dams 2 reference</title><link rel=\"next Up\" href=b.html>\
+            <!-- Created by GNU Texinfo 6.8 --><h1 id=a>A <a href=#a>#</a></h1><h2>B</h2>\
+            <p><a href=#a>a</a> <a href=#>top</a> <a href=b.html#b>b</a>";
+        let (one, two) = (1_f32.ln_1p(), 2_f32.ln_1p());
+        assert_eq!(of_manual(html), ([one, one, two, 1.0, 1.0], true));
+        let html = "<title>Dams preferred</title><link rel=next href=b.html>\
+            <!-- Texinfo is not here --><h1>A</h1><a href=b.html>b</a>";
+        assert_eq!(of_manual(html), ([0.0; 5], false));
+        let long = format!("<!-- generated {} by doxygen --><p>a", "a".repeat(300));
+        assert!(!of_manual(&long).1);
     }
 }

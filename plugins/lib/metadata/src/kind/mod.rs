@@ -6,6 +6,7 @@
 mod evidence;
 mod page_kind;
 mod weights;
+mod words;
 
 use trawl_sdk::Document;
 
