@@ -56,6 +56,7 @@ pub(super) const BIASES: [f32; N_KINDS] = [
 
 /// What a count adds to each kind.
 #[rustfmt::skip]
+#[allow(clippy::approx_constant, reason = "learned, and alike by chance")]
 pub(super) static WEIGHTS: [[f32; N_KINDS]; N_COUNTS] = [
 {rows}
 ];

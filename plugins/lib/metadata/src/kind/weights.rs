@@ -8,6 +8,7 @@ pub(super) const BIASES: [f32; N_KINDS] = [1.337, -0.076, 1.480, -0.864, -0.861,
 
 /// What a count adds to each kind.
 #[rustfmt::skip]
+#[allow(clippy::approx_constant, reason = "learned, and alike by chance")]
 pub(super) static WEIGHTS: [[f32; N_KINDS]; N_COUNTS] = [
     [0.617, 0.134, 0.204, -0.125, -0.506, -0.036, -0.288],
     [-0.864, -0.126, -0.761, -0.312, 0.259, -0.075, 1.878],
