@@ -313,9 +313,26 @@ fn groups_of(names: &str) -> u32 {
     groups
 }
 
+/// Where the words with each first letter begin in [`WORDS`], and its length.
+const STARTS: [usize; 27] = {
+    let (mut starts, mut letter, mut at) = ([0; 27], 0, 0);
+    while letter < starts.len() {
+        while at < WORDS.len() && WORDS[at].0.as_bytes()[0] < b'a' + letter as u8 {
+            at += 1;
+        }
+        starts[letter] = at;
+        letter += 1;
+    }
+    starts
+};
+
+/// The group of a word of small letters.
 fn group_of(word: &[u8]) -> Option<u8> {
-    let found = WORDS.binary_search_by(|(known, _)| known.as_bytes().cmp(word));
-    found.ok().map(|at| WORDS[at].1)
+    let letter = usize::from(word.first()?.checked_sub(b'a')?);
+    let alike = &WORDS[*STARTS.get(letter)?..*STARTS.get(letter + 1)?];
+    // Few words have the same length: the texts are rarely compared.
+    let found = alike.iter().find(|(known, _)| known.as_bytes() == word);
+    found.map(|&(_, group)| group)
 }
 
 #[cfg(test)]
