@@ -22,6 +22,8 @@ const MOST_UNITS: f32 = 0.8;
 /// Least share of prose in the text around that region that belongs to it: footnotes. What is
 /// expected in the main content belongs to it, too.
 const PROSE_SHARE: f32 = 0.5;
+/// Largest share of links in such text if it has headings.
+const HEADED_LINK_SHARE_MAX: f32 = 0.5;
 /// Words of classes of what leads through the pages.
 const WAYS: [Hint; 4] = [
     Hint::NavWord,
@@ -92,7 +94,10 @@ fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
         let added = around.units - own.units;
         let added_expected = expected[outer as usize] - expected[text];
         let is_prose = around.prose_units - own.prose_units >= added * PROSE_SHARE;
-        if is_prose || added_expected >= added * TEXT_EXPECTED_MIN {
+        let n_headings = page.regions[outer as usize].n_headings - page.regions[text].n_headings;
+        let is_headed =
+            n_headings > 0 && around.link_units - own.link_units <= added * HEADED_LINK_SHARE_MAX;
+        if is_prose || is_headed || added_expected >= added * TEXT_EXPECTED_MIN {
             text = outer as usize;
         }
     }
@@ -214,6 +219,20 @@ mod tests {
              <div class=footnotes><h4>Footnotes</h4>{note}</div>"
         );
         assert_eq!(n_left(&html, 0.1), 2);
+    }
+
+    #[test]
+    fn a_part_with_headings_belongs_to_the_text_if_it_is_no_links() {
+        let class = class();
+        let html = |part: &str| {
+            format!(
+                "{HEAD}<body><div class=page><div class=methods>{class}</div><div class=fields><h2>Fields</h2>{part}"
+            )
+        };
+        let field = "<pre>public Object water</pre>";
+        assert_eq!(n_left(&html(field), 0.1), 2);
+        let links = "<a href=/a>Dams of the world</a> <a href=/b>Rivers of it</a>";
+        assert_eq!(n_left(&html(links), 0.1), 4);
     }
 
     #[test]
