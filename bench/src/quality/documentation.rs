@@ -46,7 +46,7 @@ const BESIDE_OF_GENERATORS: [&str; 5] = [
 ];
 /// Words in classes and ids of tables of contents.
 const CONTENTS: [&str; 2] = ["toc", "contents"];
-/// Fewest links of a table of contents, and the share of those that lead within the page.
+/// Fewest links of a list of contents, and the share of those that lead within the page.
 const CONTENTS_LINKS_MIN: usize = 3;
 const CONTENTS_WITHIN_MIN: f64 = 0.9;
 /// Share of the text in links of one that is named so, and of a list.
@@ -288,7 +288,8 @@ impl<'a> Places<'a> {
         } else {
             LIST_TEXT_MIN
         };
-        n_links >= CONTENTS_LINKS_MIN
+        let least_links = if is_named { 1 } else { CONTENTS_LINKS_MIN };
+        n_links >= least_links
             && targets.len() as f64 >= n_links as f64 * CONTENTS_WITHIN_MIN
             && in_links as f64 >= length(element) as f64 * least
             && (is_named || self.follows(behind, targets[0]))
