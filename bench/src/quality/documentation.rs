@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use anyhow::{Context, ensure};
 use scraper::{ElementRef, Html, Selector};
@@ -54,6 +55,9 @@ const CONTENTS_TEXT_MIN: f64 = 0.5;
 const LIST_TEXT_MIN: f64 = 0.7;
 /// Most headings between a list of contents and what its first link leads to.
 const CONTENTS_HEADINGS_MAX: usize = 2;
+
+static OF_GENERATORS: LazyLock<Selector> =
+    LazyLock::new(|| Selector::parse(&BESIDE_OF_GENERATORS.join(", ")).expect("selectors"));
 
 /// How often each text occurs.
 type Texts = HashMap<String, usize>;
@@ -220,11 +224,10 @@ fn stands_beside(element: ElementRef<'_>) -> bool {
             "navigation" | "complementary" | "contentinfo" | "search"
         )
     });
-    let of_generators = Selector::parse(&BESIDE_OF_GENERATORS.join(", ")).expect("selectors");
     matches!(own.name(), "nav" | "aside" | "footer")
         || by_role
         || is_named(element, &BESIDE)
-        || of_generators.matches(&element)
+        || OF_GENERATORS.matches(&element)
 }
 
 /// Whether a class or the id of an element has one of these words.

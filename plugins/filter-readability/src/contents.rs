@@ -6,9 +6,10 @@ use trawl_sdk::{Element, Kind, Tag};
 
 use crate::blocks::{Mark, Page, Region};
 use crate::lexicon::Hint;
+use crate::stats::Stats;
 
 /// Fewest links of a table of contents.
-const LINKS_MIN: f32 = 3.0;
+const LINKS_MIN: usize = 3;
 /// Least share of its links that lead within the page.
 const INNER_MIN: f32 = 0.9;
 /// Least share of its text in links, and that of what is named after the way through the pages:
@@ -22,48 +23,60 @@ const HEADINGS_PER_LINK_MAX: usize = 8;
 /// Factor on the probability of what leads through the page.
 const FACTOR: f32 = 0.1;
 
-/// Lowers the probabilities of tables of contents and breadcrumbs in the main part of
-/// documentation: whoever reads the text has it. Indexes, whose links lead far down, stay.
+/// Lowers the probabilities of tables of contents and breadcrumbs among these parts: smaller ones
+/// than `main`, the part with the text. Whoever reads the text has what they say. Indexes, whose
+/// links lead far down, stay.
 pub(crate) fn lower(page: &Page<'_>, main: usize, probabilities: &mut [f32]) {
     let half = page.regions[main].stats.units / 2.0;
     let parts = page.regions.iter().filter(|part| part.stats.units < half);
-    let mut anchors = None;
-    for part in parts {
-        let is_way = match Way::of(part) {
-            None => false,
-            Some(Way::Named) => true,
-            Some(Way::List) => {
-                let anchors = anchors.get_or_insert_with(|| Anchors::of(page));
-                anchors.leads_to_what_follows(page, part)
-            }
+    let ways: Vec<(&Region, Way)> = parts
+        .filter_map(|part| Some((part, Way::of(part)?)))
+        .collect();
+    if ways.is_empty() {
+        return;
+    }
+    let anchors = Anchors::of(page);
+    let mut is_lowered = vec![false; probabilities.len()];
+    for (part, way) in ways {
+        let links = anchors.of_part(part);
+        let leads_through = match way {
+            Way::Place => true,
+            Way::Named => links.are_inner(&part.stats),
+            Way::List => links.are_inner(&part.stats) && links.lead_to_what_follows(),
         };
-        if is_way {
-            for probability in &mut probabilities[part.range()] {
-                *probability *= FACTOR;
-            }
+        if leads_through {
+            is_lowered[part.range()].fill(true);
         }
+    }
+    for (probability, is_lowered) in probabilities.iter_mut().zip(is_lowered) {
+        *probability *= if is_lowered { FACTOR } else { 1.0 };
     }
 }
 
-/// What leads through a page.
+/// What may lead through a page.
 enum Way {
+    /// The place of the page among others.
+    Place,
     /// A part that is named so.
     Named,
-    /// A list of links within the page.
+    /// A list of links.
     List,
 }
 
 impl Way {
     fn of(part: &Region) -> Option<Self> {
-        let stats = &part.stats;
         let is_named = |way: Hint| part.near[way as usize] == 0;
-        let is_inner = stats.links >= LINKS_MIN && stats.inner_links >= stats.links * INNER_MIN;
-        let is_contents = is_inner && (is_named(Hint::NavWord) || is_named(Hint::TocWord));
-        if is_named(Hint::CrumbWord) || is_contents {
-            return (stats.link_share() >= NAMED_LINK_SHARE).then_some(Self::Named);
-        }
         let is_list = matches!(part.tag, Tag::Ul | Tag::Ol | Tag::Dl | Tag::Menu);
-        (is_list && is_inner && stats.link_share() >= LINK_SHARE).then_some(Self::List)
+        let (way, least) = if is_named(Hint::CrumbWord) {
+            (Self::Place, NAMED_LINK_SHARE)
+        } else if is_named(Hint::NavWord) || is_named(Hint::TocWord) {
+            (Self::Named, NAMED_LINK_SHARE)
+        } else if is_list {
+            (Self::List, LINK_SHARE)
+        } else {
+            return None;
+        };
+        (part.stats.link_share() >= least).then_some(way)
     }
 }
 
@@ -71,56 +84,95 @@ impl Way {
 struct Anchors<'a> {
     /// The block that begins at an element with this id or name, or behind it.
     targets: HashMap<&'a str, usize>,
-    /// The blocks that begin at links or behind them, with the ids that those lead to, in order.
+    /// The blocks of links with text, with the ids that those lead to, in order.
     links: Vec<(usize, &'a str)>,
+    /// The first blocks of headings, in order.
+    headings: Vec<usize>,
 }
 
 impl<'a> Anchors<'a> {
     fn of(page: &Page<'a>) -> Self {
         let (mut targets, mut links, mut next) = (HashMap::new(), Vec::new(), 0);
-        for (node, mark) in page.document.descendants().zip(&page.marks) {
-            match (node.kind(), *mark) {
-                (_, Mark::Text(block)) => next = block as usize + 1,
-                (Kind::Element(element), _) => {
-                    if let Some(id) = id_of(element) {
-                        targets.entry(id).or_insert(next);
-                    }
-                    let href = element.attr("href").filter(|_| element.tag() == Tag::A);
-                    if let Some(id) = href.and_then(|href| href.strip_prefix('#')) {
-                        links.push((next, id));
-                    }
+        // The last link, until its text.
+        let mut open: Option<(usize, &str)> = None;
+        for (at, (node, mark)) in page.document.descendants().zip(&page.marks).enumerate() {
+            if let Mark::Text(block) = *mark {
+                next = block as usize + 1;
+                if let Some((link, id)) = open.take()
+                    && is_inside(page, at, link)
+                {
+                    links.push((block as usize, id));
                 }
-                _ => {}
+            }
+            let Kind::Element(element) = node.kind() else {
+                continue;
+            };
+            if let Some(id) = id_of(element) {
+                targets.entry(id).or_insert(next);
+            }
+            let href = element.attr("href").filter(|_| element.tag() == Tag::A);
+            if let Some(id) = href.and_then(|href| href.strip_prefix('#')) {
+                open = Some((at, id));
             }
         }
-        Self { targets, links }
+        let headings = page
+            .regions
+            .iter()
+            .filter(|region| region.tag.heading_level().is_some() && !region.range().is_empty());
+        Self {
+            targets,
+            links,
+            headings: headings.map(|heading| heading.range().start).collect(),
+        }
     }
 
-    /// Whether the first link of a part leads to what follows the part, and the others to what
-    /// follows that, without leaving out much.
-    fn leads_to_what_follows(&self, page: &Page<'_>, part: &Region) -> bool {
+    fn of_part<'b>(&'b self, part: &Region) -> InnerLinks<'a, 'b> {
         let own = part.range();
-        let [first, end] =
-            [own.start, own.end].map(|at| self.links.partition_point(|&(block, _)| block < at));
-        let links = &self.links[first..end];
+        let before = |at: usize| self.links.partition_point(|&(block, _)| block < at);
+        InnerLinks {
+            anchors: self,
+            links: &self.links[before(own.start)..before(own.end)],
+            behind: own.end,
+        }
+    }
+}
+
+/// Whether a node is inside of another one.
+fn is_inside(page: &Page<'_>, at: usize, outer: usize) -> bool {
+    let mut around = std::iter::successors(page.parent(at), |&at| page.parent(at));
+    around.any(|at| at == outer)
+}
+
+/// The links of a part that lead within the page.
+struct InnerLinks<'a, 'b> {
+    anchors: &'b Anchors<'a>,
+    links: &'b [(usize, &'a str)],
+    /// The first block behind the part.
+    behind: usize,
+}
+
+impl InnerLinks<'_, '_> {
+    /// Whether they are several, and nearly all of the links of a part with this text.
+    fn are_inner(&self, part: &Stats) -> bool {
+        self.links.len() >= LINKS_MIN && self.links.len() as f32 >= part.links * INNER_MIN
+    }
+
+    /// Whether the first one leads to what follows the part, and the others to what follows that,
+    /// without leaving out much.
+    fn lead_to_what_follows(&self) -> bool {
         let target = |link: Option<&(usize, &str)>| {
-            let target = self.targets.get(link?.1).copied();
-            target.filter(|&target| target >= own.end)
+            let target = self.anchors.targets.get(link?.1).copied();
+            target.filter(|&target| target >= self.behind)
         };
-        let (Some(first), Some(last)) = (target(links.first()), target(links.last())) else {
+        let (Some(first), Some(last)) = (target(self.links.first()), target(self.links.last()))
+        else {
             return false;
         };
-        let n_headings = |before: usize| {
-            let starts = page.regions.iter().filter(|region| {
-                let is_heading = region.tag.heading_level().is_some();
-                is_heading && !region.range().is_empty()
-            });
-            let starts = starts.map(|region| region.range().start);
-            starts
-                .filter(|start| (own.end..before).contains(start))
-                .count()
-        };
-        n_headings(first) <= HEADINGS_MAX && n_headings(last) <= links.len() * HEADINGS_PER_LINK_MAX
+        let headings = &self.anchors.headings;
+        let before = |at: usize| headings.partition_point(|&start| start < at);
+        let n_headings = |target: usize| before(target) - before(self.behind);
+        n_headings(first) <= HEADINGS_MAX
+            && n_headings(last) <= self.links.len() * HEADINGS_PER_LINK_MAX
     }
 }
 
@@ -181,6 +233,29 @@ mod tests {
         let described = own.replace("</a>", "</a> is a part of nearly every dam");
         assert!(lowered(&list(&described)).is_empty());
         assert!(lowered(&list(&links("#no-", &names))).is_empty());
+    }
+
+    #[test]
+    fn other_links_before_a_list_change_nothing() {
+        let names = ["walls", "gates", "locks"];
+        let list = format!("<ul>{}</ul>{}", links("#", &names), sections(&names));
+        for before in [
+            "<h2 id=toc>Contents <a href=#toc>¶</a></h2>",
+            "<h2 id=toc>Contents<a href=#toc></a></h2>",
+            "<p>See <a href=#locks>locks</a>.</p>",
+            "<template><a href=#toc>a</a></template><p>Parts:</p>",
+        ] {
+            assert_eq!(lowered(&format!("{before}{list}")), [1, 2, 3], "{before}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_no_table_of_contents() {
+        let person =
+            |name: &str| format!("<p>{name} <a href='mailto:{name}@x.org'>{name}@x.org</a></p>");
+        let people = ["ada", "bob", "cy"].map(person).concat();
+        let html = format!("<div class=contents>{people}</div>{}", TEXT.repeat(9));
+        assert!(lowered(&html).is_empty());
     }
 
     #[test]

@@ -24,8 +24,9 @@ const MOST_UNITS: f32 = 0.8;
 const PROSE_SHARE: f32 = 0.5;
 /// Largest share of links in such text if it has headings.
 const HEADED_LINK_SHARE_MAX: f32 = 0.5;
-/// Words of classes of what leads through the pages.
-const WAYS: [Hint; 4] = [
+/// Words of classes of what leads through the pages or stands below them.
+const WAYS: [Hint; 5] = [
+    Hint::CommentWord,
     Hint::NavWord,
     Hint::CrumbWord,
     Hint::TocWord,
@@ -60,9 +61,9 @@ pub(crate) fn is_guessed(kind: Option<KindGuess>) -> bool {
     })
 }
 
-/// The innermost region with nearly all of the expected main content, if enough of its text is: on
-/// many pages of documentation it is no `main`. What is around it is part of it if it reads like
-/// prose.
+/// The innermost region with nearly all of the expected main content, if enough of its text is or
+/// reads like prose: on many pages of documentation it is no `main`. What is around it belongs to
+/// it if it is expected, too, reads like prose, or has headings and few links.
 fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
     let mut expected = vec![0.0_f32; page.regions.len()];
     for (block, probability) in page.blocks.iter().zip(probabilities) {
@@ -108,14 +109,15 @@ fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
 fn is_part(tag: Tag) -> bool {
     matches!(
         tag,
-        Tag::Html | Tag::Body | Tag::Div | Tag::Section | Tag::Article
+        Tag::Html | Tag::Body | Tag::Main | Tag::Div | Tag::Section | Tag::Article
     )
 }
 
-/// The one region that is `main` by its role.
+/// The one region with text that is `main` by its role.
 fn main_by_role(page: &Page<'_>) -> Option<usize> {
     let regions = page.regions.iter().enumerate();
-    let mut mains = regions.filter(|(_, region)| region.near[Hint::Main as usize] == 0);
+    let mut mains = regions
+        .filter(|(_, region)| region.near[Hint::Main as usize] == 0 && !region.range().is_empty());
     let (main, _) = mains.next()?;
     mains.next().is_none().then_some(main)
 }
@@ -198,6 +200,13 @@ mod tests {
     }
 
     #[test]
+    fn a_main_without_text_is_none() {
+        let class = class();
+        let html = format!("{HEAD}<body><main id=app></main><div class=page>{class}</div>");
+        assert_eq!(n_left(&html, 0.7), 2);
+    }
+
+    #[test]
     fn an_index_is_text_if_some_of_it_is_likely() {
         let items = (0..40).map(|number| format!("<li><a href=a{number}.html>get{number}</a>"));
         let index = format!(
@@ -242,8 +251,10 @@ mod tests {
         let html = |part: &str| format!("{HEAD}<body><main>{class}<div class=left>{part}</div>");
         assert_eq!(n_left(&html(links), 0.1), 3);
         assert_eq!(n_left(&html("<p>The left bank of the river."), 0.1), 2);
-        let footer = format!("{HEAD}<body><main>{class}<div class=footer>Made by hand</div>");
-        assert_eq!(n_left(&footer, 0.1), 3);
+        for name in ["footer", "comments"] {
+            let html = format!("{HEAD}<body><main>{class}<div class={name}>Made by hand</div>");
+            assert_eq!(n_left(&html, 0.1), 3, "{name}");
+        }
     }
 
     #[test]

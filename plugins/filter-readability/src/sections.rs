@@ -160,6 +160,8 @@ const ALIKE_MIN: usize = 3;
 const HEADING_SHARE: f32 = 0.6;
 /// Share of the text below a heading that is kept before the heading follows it.
 const KEPT_SHARE: f32 = 0.75;
+/// Most blocks of a heading that is kept whole: one that is not closed holds all that follows.
+pub(crate) const HEADING_BLOCKS_MAX: usize = 4;
 /// Levels of regions around a heading that it may be the beginning of.
 const BEGUN_LEVELS: usize = 5;
 
@@ -203,7 +205,8 @@ pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
     }
     for heading in headings.iter().rev() {
         let is_of_main = kinds[&heading.signature].are_of_main();
-        if is_kept(heading, is_chosen) || is_of_main && heads_kept(page, heading, is_chosen) {
+        let is_whole = is_kept(heading, is_chosen) && heading.range().len() <= HEADING_BLOCKS_MAX;
+        if is_whole || is_of_main && heads_kept(page, heading, is_chosen) {
             is_chosen[heading.range()].fill(true);
         }
     }
@@ -294,6 +297,17 @@ mod tests {
         let section = "<h3>put(Key)<div>since 2.1</div></h3>";
         assert!(left_out(section, &[1, 2]).is_empty());
         assert_eq!(left_out(section, &[4, 5]), [4, 5]);
+        let open = format!(
+            "<h1>The dam{}</h1>",
+            "<div>It holds the water.</div>".repeat(9)
+        );
+        let page = testkit::page(&open);
+        let document = page.document();
+        let page = Page::of(&document).expect("a small page");
+        let mut is_chosen = vec![false; page.blocks.len()];
+        is_chosen[1] = true;
+        keep_headings(&page, &mut is_chosen);
+        assert_eq!(is_chosen.iter().filter(|&&is_chosen| is_chosen).count(), 1);
     }
 
     #[test]

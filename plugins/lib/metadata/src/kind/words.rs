@@ -129,7 +129,6 @@ pub(super) const GENERATORS: [&[&str]; 2] = [
         "docfx",
         "phpdocumentor",
         "jsdoc",
-        "yard",
         "scaladoc",
         "haddock",
     ],
