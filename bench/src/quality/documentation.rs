@@ -181,7 +181,7 @@ fn texts(page: &Html, selector: &Selector) -> (Texts, Texts) {
     for (order, element) in elements(page) {
         let behind = order + 1 + elements_of(element).count();
         let is_beside =
-            order < beside_until || stands_beside(element) || places.are_led_by(element, behind);
+            order < beside_until || stands_beside(element) || places.is_contents(element, behind);
         if is_beside {
             beside_until = beside_until.max(behind);
         }
@@ -267,7 +267,7 @@ impl<'a> Places<'a> {
     /// Whether an element is a table of contents of the page: one by its name, or a list that is
     /// followed by what its first link leads to. A list of other pages is text. `behind` is the
     /// place behind the element.
-    fn are_led_by(&self, element: ElementRef<'_>, behind: usize) -> bool {
+    fn is_contents(&self, element: ElementRef<'_>, behind: usize) -> bool {
         let name = element.value().name();
         let is_named = !matches!(name, "html" | "body") && is_named(element, &CONTENTS);
         if !is_named && !matches!(name, "ul" | "ol" | "dl") {
@@ -286,12 +286,11 @@ impl<'a> Places<'a> {
             in_links += length(link);
             targets.extend(href.strip_prefix('#'));
         }
-        let least = if is_named {
-            CONTENTS_TEXT_MIN
+        let (least_links, least) = if is_named {
+            (1, CONTENTS_TEXT_MIN)
         } else {
-            LIST_TEXT_MIN
+            (CONTENTS_LINKS_MIN, LIST_TEXT_MIN)
         };
-        let least_links = if is_named { 1 } else { CONTENTS_LINKS_MIN };
         n_links >= least_links
             && targets.len() as f64 >= n_links as f64 * CONTENTS_WITHIN_MIN
             && in_links as f64 >= length(element) as f64 * least

@@ -5,7 +5,7 @@ use std::ops::Range;
 use trawl_sdk::{Document, Tag};
 
 use crate::facts::Facts;
-use crate::lexicon::{FNV_START, N_HINTS, N_TOPICS};
+use crate::lexicon::{FNV_START, Hint, N_HINTS, N_TOPICS};
 use crate::stats::{Stats, share};
 
 /// An element that interrupts the flow of text: CSS blocks, table cells, buttons, custom elements.
@@ -145,6 +145,13 @@ impl<'a> Page<'a> {
         (parent != u32::MAX).then_some(parent as usize)
     }
 
+    /// The headings with text, in document order.
+    pub(crate) fn headings(&self) -> impl DoubleEndedIterator<Item = &Region> {
+        let is_heading = |region: &&Region| region.tag.heading_level().is_some();
+        let regions = self.regions.iter().filter(is_heading);
+        regions.filter(|region| !region.range().is_empty())
+    }
+
     /// A region and its ancestors, innermost first.
     pub(crate) fn around(&self, region: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(region), |&at| {
@@ -154,6 +161,11 @@ impl<'a> Page<'a> {
 }
 
 impl Region {
+    /// Whether the element itself has a hint, and not only one around it.
+    pub(crate) fn has(&self, hint: Hint) -> bool {
+        self.near[hint as usize] == 0
+    }
+
     /// The blocks inside.
     pub(crate) fn range(&self) -> Range<usize> {
         self.blocks.0 as usize..self.blocks.1 as usize

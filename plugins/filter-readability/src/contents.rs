@@ -65,11 +65,10 @@ enum Way {
 
 impl Way {
     fn of(part: &Region) -> Option<Self> {
-        let is_named = |way: Hint| part.near[way as usize] == 0;
         let is_list = matches!(part.tag, Tag::Ul | Tag::Ol | Tag::Dl | Tag::Menu);
-        let (way, least) = if is_named(Hint::CrumbWord) {
+        let (way, least) = if part.has(Hint::CrumbWord) {
             (Self::Place, NAMED_LINK_SHARE)
-        } else if is_named(Hint::NavWord) || is_named(Hint::TocWord) {
+        } else if part.has(Hint::NavWord) || part.has(Hint::TocWord) {
             (Self::Named, NAMED_LINK_SHARE)
         } else if is_list {
             (Self::List, LINK_SHARE)
@@ -115,14 +114,11 @@ impl<'a> Anchors<'a> {
                 open = Some((at, id));
             }
         }
-        let headings = page
-            .regions
-            .iter()
-            .filter(|region| region.tag.heading_level().is_some() && !region.range().is_empty());
+        let headings = page.headings().map(|heading| heading.range().start);
         Self {
             targets,
             links,
-            headings: headings.map(|heading| heading.range().start).collect(),
+            headings: headings.collect(),
         }
     }
 
@@ -227,6 +223,9 @@ mod tests {
             .replace("<h2 id=", "<h2><a name=")
             .replace("<ul>", "<div><ul>");
         assert_eq!(lowered(&old), [2, 3, 4]);
+        // A link without text is none, whatever follows it.
+        let first = own.replacen("<li>", "<li><a href=#no></a>1. ", 1);
+        assert_eq!(lowered(&list(&first)), [2, 3, 4]);
         // Other pages, too few links, other text, and places that are not there.
         assert!(lowered(&list(&links("dam.html#", &names))).is_empty());
         assert!(lowered(&list(&links("#", &names[..2]))).is_empty());

@@ -1,7 +1,6 @@
 //! Pages of documentation: all of their main part is text, however much of it are links.
 
 use trawl_metadata::{KindGuess, PageKind};
-use trawl_sdk::Tag;
 
 use crate::blocks::{Page, Region};
 use crate::contents;
@@ -74,9 +73,7 @@ fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
     }
     let least = expected[0] * TEXT_SHARE;
     // Regions are in document order: the last one with enough is the innermost.
-    let inner = expected.iter().rposition(|&own| own >= least)? as u32;
-    let mut parts = page.around(inner).map(|at| at as usize);
-    let inner = parts.find(|&at| is_part(page.regions[at].tag))?;
+    let inner = expected.iter().rposition(|&own| own >= least)?;
     let stats = &page.regions[inner].stats;
     let units = stats.units;
     let is_most = units >= page.regions[0].stats.units * MOST_UNITS;
@@ -105,19 +102,11 @@ fn text_of(page: &Page<'_>, probabilities: &[f32]) -> Option<usize> {
     Some(text)
 }
 
-/// Whether an element is a part of a page, and not a list, a table or a paragraph.
-fn is_part(tag: Tag) -> bool {
-    matches!(
-        tag,
-        Tag::Html | Tag::Body | Tag::Main | Tag::Div | Tag::Section | Tag::Article
-    )
-}
-
 /// The one region with text that is `main` by its role.
 fn main_by_role(page: &Page<'_>) -> Option<usize> {
     let regions = page.regions.iter().enumerate();
-    let mut mains = regions
-        .filter(|(_, region)| region.near[Hint::Main as usize] == 0 && !region.range().is_empty());
+    let mut mains =
+        regions.filter(|(_, region)| region.has(Hint::Main) && !region.range().is_empty());
     let (main, _) = mains.next()?;
     mains.next().is_none().then_some(main)
 }
@@ -132,10 +121,9 @@ pub(crate) fn is_way(page: &Page<'_>, main: usize, region: u32) -> bool {
 }
 
 fn is_named_way(part: &Region) -> bool {
-    let is_named = |way: Hint| part.near[way as usize] == 0;
     // Left and right are names of much else.
-    let is_side = is_named(Hint::SideWord) && part.stats.link_share() >= SIDE_LINK_SHARE;
-    is_side || WAYS.iter().any(|&way| is_named(way))
+    let is_side = part.has(Hint::SideWord) && part.stats.link_share() >= SIDE_LINK_SHARE;
+    is_side || WAYS.iter().any(|&way| part.has(way))
 }
 
 #[cfg(test)]
@@ -164,8 +152,7 @@ mod tests {
         )
     }
 
-    /// The probabilities of the blocks of a page after this one for each of them, in two groups:
-    /// how many are raised, and how many there are.
+    /// How many blocks of a page are raised from this probability, and how many there are.
     fn lifted(html: &str, from: f32) -> (usize, usize) {
         let page = testkit::page(html);
         let document = page.document();

@@ -5,11 +5,11 @@
 //! 2. [`features`] describes each block, its surroundings and the page.
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
 //!    that a block belongs to it; articles may have a model of their own.
-//! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
-//!    of links and headings, [`documentation`] whatever is in its main part, and [`mains`] tells
-//!    what is inside of `main` from the rest.
+//! 4. [`companions`] lets code, captions and cells follow the text around them, [`mains`] tells
+//!    what is inside of `main` from the rest, and [`sections`] lifts lists of links and headings.
+//!    Of [`documentation`] all of the main part is text, but for its [`contents`].
 //! 5. [`choose`] selects the blocks with the best expected F1; [`sections`] adds the headings of
-//!    sections among many whose headings are selected.
+//!    sections among many whose headings are selected, and [`title`] that of the page.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
 //! 7. [`roles`] adds and takes out what stands around the text, if the options say so: headline,
 //!    byline, comments.

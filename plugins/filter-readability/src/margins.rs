@@ -44,7 +44,7 @@ const FOOTER_SHARE_MAX: f32 = 0.5;
 /// Whether a region with this text is a margin. Of the text in such regions less than a hundredth
 /// is main content.
 fn is_margin_of(region: &Region, text: &Stats, page: &Stats) -> bool {
-    let has = |hint: Hint| region.tag != Tag::Menu && region.near[hint as usize] == 0;
+    let has = |hint: Hint| region.tag != Tag::Menu && region.has(hint);
     let is_in = |hint: Hint| region.near[hint as usize] < FAR;
     let is_in_part = is_in(Hint::Article) || is_in(Hint::Main) || is_in(Hint::Section);
     let is_footer = has(Hint::Footer) && !is_in_part;

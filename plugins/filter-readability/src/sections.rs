@@ -184,15 +184,12 @@ impl Headings {
     }
 }
 
-/// Keeps a heading whose kind is that of the main content, if the text below it is kept: in a long
-/// document, a section without its heading reads like a part of the one before. A heading without
-/// text is left to the model: in a row of others it mostly recommends another page. Decision D367.
+/// Keeps a heading of which a part is kept, and one whose kind is that of the main content, if the
+/// text below it is kept: in a long document, a section without its heading reads like a part of
+/// the one before. A heading without text is left to the model: in a row of others it mostly
+/// recommends another page. Decision D367.
 pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
-    let headings: Vec<&Region> = page
-        .regions
-        .iter()
-        .filter(|region| region.tag.heading_level().is_some() && !region.range().is_empty())
-        .collect();
+    let headings: Vec<&Region> = page.headings().collect();
     let mut kinds: HashMap<u32, Headings> = HashMap::new();
     for heading in &headings {
         let kind = kinds.entry(heading.signature).or_default();
@@ -204,16 +201,19 @@ pub(crate) fn keep_headings(page: &Page<'_>, is_chosen: &mut [bool]) {
         kind.n_heads += usize::from(heads_kept(page, heading, is_chosen));
     }
     for heading in headings.iter().rev() {
-        let is_of_main = kinds[&heading.signature].are_of_main();
-        let is_whole = is_kept(heading, is_chosen) && heading.range().len() <= HEADING_BLOCKS_MAX;
-        if is_whole || is_of_main && heads_kept(page, heading, is_chosen) {
+        let follows = if is_kept(heading, is_chosen) {
+            heading.range().len() <= HEADING_BLOCKS_MAX
+        } else {
+            kinds[&heading.signature].are_of_main() && heads_kept(page, heading, is_chosen)
+        };
+        if follows {
             is_chosen[heading.range()].fill(true);
         }
     }
 }
 
 /// Whether a block of the heading is kept.
-fn is_kept(heading: &Region, is_chosen: &[bool]) -> bool {
+pub(crate) fn is_kept(heading: &Region, is_chosen: &[bool]) -> bool {
     is_chosen[heading.range()].contains(&true)
 }
 
@@ -308,6 +308,22 @@ mod tests {
         is_chosen[1] = true;
         keep_headings(&page, &mut is_chosen);
         assert_eq!(is_chosen.iter().filter(|&&is_chosen| is_chosen).count(), 1);
+    }
+
+    #[test]
+    fn an_open_heading_of_the_main_kind_is_not_kept_whole() {
+        let whole = "<h2>The dam</h2><p>It holds the water back.</p>".repeat(4);
+        let rest = "<div>It is old.</div>".repeat(9);
+        let page = testkit::page(&format!(
+            "<main>{whole}<h2>The lock{rest}</h2><p>It lifts the ships.</p></main>"
+        ));
+        let document = page.document();
+        let page = Page::of(&document).expect("a small page");
+        let mut is_chosen = vec![true; page.blocks.len()];
+        let rest = 9..is_chosen.len() - 1;
+        is_chosen[rest.clone()].fill(false);
+        keep_headings(&page, &mut is_chosen);
+        assert!(!is_chosen[rest].contains(&true));
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The heading that repeats the title of the page: it heads the text that is kept.
 
-use std::collections::HashSet;
-use std::ops::Range;
+use std::collections::{HashMap, HashSet};
 
 use crate::blocks::{Mark, Page, Region};
 use crate::documentation::is_way;
 use crate::mains::{main_of, stands_beside};
-use crate::sections::HEADING_BLOCKS_MAX;
+use crate::sections::{HEADING_BLOCKS_MAX, is_kept};
 
 /// Least share of the words of a heading that are in the title of the page.
 const TITLE_SHARE: f32 = 0.6;
@@ -26,50 +25,58 @@ pub(crate) fn keep(page: &Page<'_>, is_chosen: &mut [bool]) {
     }
     let main = main_of(page).unwrap_or_default();
     let inside = page.regions[main].range();
-    let headings = page.regions.iter().filter(|heading| {
+    let headings = page.headings().filter(|heading| {
         let own = heading.range();
-        heading.tag.heading_level().is_some()
-            && (1..=HEADING_BLOCKS_MAX).contains(&own.len())
+        own.len() <= HEADING_BLOCKS_MAX
             && inside.contains(&own.start)
             && !stands_beside(heading)
             && !is_way(page, main, heading.parent)
     });
     let (before, behind): (Vec<&Region>, Vec<&Region>) =
         headings.partition(|heading| heading.range().start < first);
-    let is_kept = |heading: &&&Region| is_chosen[heading.range()].contains(&true);
-    let mut kept = behind.iter().filter(is_kept).take(HEADINGS_MAX);
-    if kept.any(|heading| n_repeated(page, heading.range(), &title).is_some()) {
+    let before = before.into_iter().rev().take(HEADINGS_MAX);
+    let kept = behind
+        .into_iter()
+        .filter(|heading| is_kept(heading, is_chosen));
+    let compared: Vec<&Region> = before.chain(kept.take(HEADINGS_MAX)).collect();
+    let texts = texts_of(page, &compared);
+    let repeating = compared.into_iter().filter_map(|heading| {
+        let words = words_of(
+            &heading
+                .range()
+                .map(|at| texts[&at].as_str())
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+        let n_known = words.intersection(&title).count();
+        let repeats = n_known > 0 && n_known as f32 >= words.len() as f32 * TITLE_SHARE;
+        let is_first = heading.tag.heading_level() == Some(1);
+        repeats.then_some((heading, (n_known, is_first, heading.range().start)))
+    });
+    let repeating: Vec<_> = repeating.collect();
+    if repeating
+        .iter()
+        .any(|(heading, _)| is_kept(heading, is_chosen))
+    {
         return;
     }
-    let nearest = before.iter().rev().take(HEADINGS_MAX);
-    let repeating = nearest.filter_map(|heading| {
-        let n_words = n_repeated(page, heading.range(), &title)?;
-        let is_first = heading.tag.heading_level() == Some(1);
-        Some((n_words, is_first, heading.range().start, heading.range()))
-    });
-    let best = repeating.max_by_key(|&(n_words, is_first, start, _)| (n_words, is_first, start));
-    if let Some((.., blocks)) = best {
-        is_chosen[blocks].fill(true);
+    if let Some((heading, _)) = repeating.iter().max_by_key(|(_, rank)| rank) {
+        is_chosen[heading.range()].fill(true);
     }
 }
 
-/// How many words of the title these blocks have, if they have few others.
-fn n_repeated(page: &Page<'_>, blocks: Range<usize>, title: &HashSet<String>) -> Option<usize> {
-    let (mut text, mut last) = (String::new(), None);
+/// The text of each block of these headings.
+fn texts_of(page: &Page<'_>, headings: &[&Region]) -> HashMap<usize, String> {
+    let blocks = headings.iter().flat_map(|heading| heading.range());
+    let mut texts: HashMap<usize, String> = blocks.map(|at| (at, String::new())).collect();
     for (node, mark) in page.document.descendants().zip(&page.marks) {
         if let Mark::Text(block) = *mark
-            && blocks.contains(&(block as usize))
+            && let Some(text) = texts.get_mut(&(block as usize))
         {
-            if last.replace(block) != Some(block) {
-                text.push(' ');
-            }
             text.push_str(node.as_text().unwrap_or_default());
         }
     }
-    let words = words_of(&text);
-    let n_known = words.intersection(title).count();
-    let repeats = n_known > 0 && n_known as f32 >= words.len() as f32 * TITLE_SHARE;
-    repeats.then_some(n_known)
+    texts
 }
 
 /// The words of a text, in small letters.
